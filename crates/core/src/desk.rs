@@ -1,0 +1,284 @@
+//! The desk: all that must be consistent on this machine, as plain data, and the rules of how it
+//! changes. Synchronous and deterministic: the time, ids' random part and what was read from the
+//! store are inputs. It holds open rows without their texts; ended ones leave after their commit.
+
+mod advance;
+mod asks;
+mod due;
+mod input;
+mod load;
+mod observe;
+mod send;
+mod sessions;
+mod table;
+mod tasks;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use due::{Effect, EffectKey, EffectKind};
+pub use input::{
+    AskFact, AskReq, Done, Exit, Input, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
+    TurnFact, Wants, Word,
+};
+
+use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, SessionUid, TaskNo, TurnNo};
+use crate::refusal::Refusal;
+use crate::row::{Ask, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Session, Task, Turn};
+use crate::text::{Text, TextRef};
+use crate::time::Now;
+use table::Table;
+
+/// Tasks that may wait in one lane.
+pub const MAX_QUEUE: usize = 100;
+/// Messages from the asker that may wait for one task's worker.
+pub const MAX_PENDING: u32 = 100;
+/// Sessions on one machine.
+pub const MAX_SESSIONS: usize = 1_000;
+/// Asks that may be open on one machine.
+pub const MAX_ASKS: usize = 10_000;
+
+/// What the desk is told once, at the start.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// This machine's mesh name.
+    pub machine: String,
+}
+
+/// All open rows of this machine, and the rules that change them.
+pub struct Desk {
+    place: Place,
+    meta: Meta,
+    meta_dirty: bool,
+    sessions: Table<SessionUid, Session>,
+    lanes: Table<LaneNo, Lane>,
+    messages: Table<MessageNo, Message>,
+    tasks: Table<TaskNo, Task>,
+    deliveries: Table<DeliveryNo, Delivery>,
+    turns: Table<TurnNo, Turn>,
+    asks: Table<AskNo, Ask>,
+    outbox: Table<OutboxNo, Outbox>,
+    gone: BTreeSet<OutboxNo>,
+    blobs: Vec<(i64, Text)>,
+    events: Vec<Arc<Event>>,
+    index: Index,
+    effects: BTreeMap<EffectKey, Effect>,
+    fresh: Vec<Effect>,
+}
+
+/// What rules look things up by. Kept by the `edit_*` functions alone.
+#[derive(Default)]
+struct Index {
+    names: BTreeMap<String, SessionUid>,
+    task_ids: BTreeMap<String, TaskNo>,
+    messages: BTreeMap<MessageKey, MessageNo>,
+    /// Messages of a task.
+    by_task: BTreeMap<TaskNo, Vec<MessageNo>>,
+    /// Tasks that wait for their first delivery, by place.
+    queue: BTreeMap<LaneNo, BTreeSet<(i64, TaskNo)>>,
+    /// Open tasks of a lane.
+    open: BTreeMap<LaneNo, BTreeSet<TaskNo>>,
+    /// Deliveries that are planned, in the order in which they were.
+    planned: BTreeMap<LaneNo, BTreeSet<DeliveryNo>>,
+    /// Asks by agent and message id.
+    asks: BTreeMap<(String, String), AskNo>,
+    /// Reports of a task that wait to be told.
+    reports: BTreeMap<TaskNo, BTreeSet<OutboxNo>>,
+    /// Served times at which something is to be looked at again.
+    wakes: BTreeSet<(i64, Wake)>,
+}
+
+/// What a wake-up is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wake {
+    Lane(LaneNo),
+    Ask(AskNo),
+    Outbox(OutboxNo),
+}
+
+impl Desk {
+    /// What to do about an input, on the state as the inputs before left it.
+    ///
+    /// A refused request changes nothing. An observation or a tick is never refused: one that
+    /// fits nothing any more is late, and changes nothing either.
+    pub fn handle(&mut self, now: Now, input: Input) -> Result<Done, Refusal> {
+        self.meta.served = self.meta.served.max(now.served);
+        self.meta_dirty = true;
+        let answer = match input {
+            Input::Request(request, loaded) => self.request(&now, *request, *loaded),
+            Input::Turn(fence, fact) => {
+                self.observe_turn(&now, fence, fact);
+                Ok(Done::Nothing)
+            }
+            Input::Ask(no, attempt, fact) => {
+                self.observe_ask(&now, no, attempt, fact);
+                Ok(Done::Nothing)
+            }
+            Input::Outbox(no, fact) => {
+                self.observe_outbox(&now, no, fact);
+                Ok(Done::Nothing)
+            }
+            Input::Tick => Ok(Done::Nothing),
+        };
+        self.wake_up(&now);
+        answer
+    }
+
+    fn request(&mut self, now: &Now, request: Request, loaded: Loaded) -> Result<Done, Refusal> {
+        self.adopt(loaded.task.clone());
+        match request {
+            Request::Send(send) => self.send(now, send, &loaded),
+            Request::Update { by, task, word, summary } => self.update(now, &by, &task, word, summary),
+            Request::Cancel { by, task, why } => self.cancel(now, &by, &task, why),
+            Request::Ack { task } => self.ack(now, &task),
+            Request::Ask(ask) => self.ask(now, ask, &loaded),
+            Request::CancelAsk { no } => self.cancel_ask(now, no),
+            Request::Report(report) => self.report(now, report, &loaded),
+            Request::Told { no } => Ok(self.told(now, no)),
+            Request::AddSession { by, name, harness, dir } => self.add_session(now, &by, name, harness, dir),
+            Request::StopSession { by, name } => self.stop_session(now, &by, &name),
+            Request::StartSession { by, name } => self.start_session(now, &by, &name),
+            Request::RemoveSession { by, name } => self.remove_session(now, &by, &name),
+        }
+    }
+
+    /// The rows to commit since the last call: each once, as it is now.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        let mut out = Vec::new();
+        for (no, text) in self.blobs.drain(..) {
+            out.push(Change::Blob(no, text));
+        }
+        self.sessions.drain(|r| out.push(Change::Session(r)));
+        self.lanes.drain(|r| out.push(Change::Lane(r)));
+        self.messages.drain(|r| out.push(Change::Message(r)));
+        self.tasks.drain(|r| out.push(Change::Task(r)));
+        self.deliveries.drain(|r| out.push(Change::Delivery(r)));
+        self.turns.drain(|r| out.push(Change::Turn(r)));
+        self.asks.drain(|r| out.push(Change::Ask(r)));
+        self.outbox.drain(|r| out.push(Change::Outbox(r)));
+        for no in std::mem::take(&mut self.gone) {
+            out.push(Change::OutboxGone(no));
+        }
+        for event in self.events.drain(..) {
+            out.push(Change::Event(event));
+        }
+        if std::mem::take(&mut self.meta_dirty) {
+            out.push(Change::Meta(self.meta.clone()));
+        }
+        out
+    }
+
+    /// Lets go of what has ended, after its commit: from here on it is read from the store.
+    pub fn settled(&mut self) {
+        for turn in self.turns.remove_touched(|t| t.ended.is_some()) {
+            self.drop_effects(turn.no.0);
+        }
+        self.deliveries.remove_touched(|d| d.state == crate::row::DeliveryState::Ended);
+        for ask in self.asks.remove_touched(|a| !a.live()) {
+            self.index.asks.remove(&(ask.agent.clone(), ask.mid.clone()));
+        }
+        for task in self.tasks.remove_touched(|t| !t.open()) {
+            self.index.task_ids.remove(&task.id);
+            for no in self.index.by_task.remove(&task.no).unwrap_or_default() {
+                if let Some(m) = self.messages.remove(no) {
+                    self.index.messages.remove(&MessageKey::of(&m));
+                }
+            }
+        }
+        self.sessions.remove_touched(|s| s.removed.is_some());
+        self.lanes.clear_touched();
+        self.messages.clear_touched();
+        self.outbox.clear_touched();
+    }
+
+    /// The incarnation, boot and counters.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The open task with this id.
+    pub fn task_by_id(&self, id: &str) -> Option<&Arc<Task>> {
+        self.index.task_ids.get(id).and_then(|no| self.tasks.get(*no))
+    }
+
+    /// The session of this name.
+    pub fn session_by_name(&self, name: &str) -> Option<&Arc<Session>> {
+        self.index.names.get(name).and_then(|uid| self.sessions.get(*uid))
+    }
+
+    /// An open delivery.
+    pub fn delivery(&self, no: DeliveryNo) -> Option<&Arc<Delivery>> {
+        self.deliveries.get(no)
+    }
+
+    /// An open task's row.
+    pub fn task(&self, no: TaskNo) -> Option<&Arc<Task>> {
+        self.tasks.get(no)
+    }
+
+    /// A session's row.
+    pub fn session(&self, uid: SessionUid) -> Option<&Arc<Session>> {
+        self.sessions.get(uid)
+    }
+
+    /// A live ask's row.
+    pub fn ask_row(&self, no: AskNo) -> Option<&Arc<Ask>> {
+        self.asks.get(no)
+    }
+
+    /// A row of the outbox.
+    pub fn outbox_row(&self, no: OutboxNo) -> Option<&Arc<Outbox>> {
+        self.outbox.get(no)
+    }
+
+    /// Place of a waiting task in its lane's queue, from 1; 0 for one that does not wait.
+    pub fn place_in_queue(&self, task: &Task) -> usize {
+        let Some(queue) = self.index.queue.get(&task.lane) else {
+            return 0;
+        };
+        if !queue.contains(&(task.position, task.no)) {
+            return 0;
+        }
+        queue.range(..=(task.position, task.no)).count()
+    }
+
+    fn next(&mut self) -> i64 {
+        let no = self.meta.next;
+        self.meta.next += 1;
+        no
+    }
+
+    fn keep(&mut self, text: &Text) -> TextRef {
+        let no = self.next();
+        self.blobs.push((no, text.clone()));
+        TextRef { no, len: text.len() as u64, sha: text.sha() }
+    }
+
+    fn event(
+        &mut self,
+        now: &Now,
+        kind: EventKind,
+        session: Option<&str>,
+        task: Option<&str>,
+        state: &str,
+        summary: &str,
+    ) {
+        self.meta.last_event += 1;
+        self.events.push(Arc::new(Event {
+            seq: self.meta.last_event,
+            at: now.wall,
+            kind,
+            session: session.map(str::to_string),
+            task: task.map(str::to_string),
+            state: state.to_string(),
+            summary: crate::text::first_line(summary, 200),
+        }));
+    }
+
+    fn session_name(&self, uid: SessionUid) -> String {
+        self.sessions.get(uid).map_or_else(String::new, |s| s.name.clone())
+    }
+}

@@ -1,0 +1,140 @@
+//! What a lane does next. One holder, one turn at a time; answers to blocked tasks first, then
+//! results of its own asks, then the oldest task (`spec/tasks.md`, "Queue"). An attempt is a row
+//! before it is a process.
+
+use crate::id::{DeliveryNo, LaneNo, TurnNo};
+use crate::row::{Delivery, DeliveryKind, DeliveryState, Turn, TurnState};
+use crate::text::TextRef;
+use crate::time::Now;
+
+use super::Desk;
+
+impl Desk {
+    /// Starts the next attempt of a lane, if it is free and there is one to make.
+    pub(super) fn advance(&mut self, now: &Now, lane_no: LaneNo) {
+        let Some(lane) = self.lanes.get(lane_no).cloned() else {
+            return;
+        };
+        let Some(session) = self.sessions.get(lane.session).cloned() else {
+            return;
+        };
+        if lane.turn.is_some() || !self.serves(&session) {
+            return;
+        }
+        if lane.not_before.is_some_and(|at| at > now.served) {
+            return;
+        }
+        if let Some(next) = self.next_delivery(lane_no) {
+            self.attempt(now, lane_no, next);
+            return;
+        }
+        let Some(&(_, task_no)) = self.index.queue.get(&lane_no).and_then(|q| q.first()) else {
+            return;
+        };
+        let Some(task) = self.tasks.get(task_no).cloned() else {
+            return;
+        };
+        let delivery = Delivery {
+            no: DeliveryNo(self.next()),
+            session: session.uid,
+            lane: lane_no,
+            kind: DeliveryKind::Task,
+            task: Some(task_no),
+            ask: None,
+            text: Some(task.request),
+            extra: Vec::new(),
+            state: DeliveryState::Planned,
+            attempt: 0,
+            misses: Vec::new(),
+            repeat: false,
+        };
+        let no = delivery.no;
+        self.edit_task(task_no, |t| t.dispatched = true);
+        self.insert_delivery(delivery);
+        self.attempt(now, lane_no, no);
+    }
+
+    /// The planned delivery that goes before every new task: one that was begun before and has to
+    /// be made again, then answers, then results.
+    fn next_delivery(&self, lane: LaneNo) -> Option<DeliveryNo> {
+        let planned = self.index.planned.get(&lane)?;
+        let rank = |d: &Delivery| match d.kind {
+            _ if d.attempt > 0 => 0,
+            DeliveryKind::Answer => 1,
+            DeliveryKind::Result => 2,
+            DeliveryKind::Correction => 3,
+            DeliveryKind::Task => 4,
+        };
+        planned
+            .iter()
+            .filter_map(|no| self.deliveries.get(*no))
+            .filter(|d| self.may_go(d))
+            .min_by_key(|d| (rank(d), d.no))
+            .map(|d| d.no)
+    }
+
+    /// A correction waits until its task is one that a run can be started for: one that is in the
+    /// queue takes it along when it starts, one that is blocked gets it after its answer.
+    fn may_go(&self, delivery: &Delivery) -> bool {
+        match delivery.kind {
+            DeliveryKind::Correction => delivery
+                .task
+                .and_then(|no| self.tasks.get(no))
+                .is_some_and(|t| t.open() && t.dispatched && (t.blocked || t.delivered.is_some())),
+            _ => true,
+        }
+    }
+
+    /// What else the asker has said on the task meanwhile goes with the delivery.
+    fn take_along(&mut self, lane: LaneNo, delivery: &Delivery) -> Vec<TextRef> {
+        if delivery.task.is_none() || delivery.kind == DeliveryKind::Result {
+            return Vec::new();
+        }
+        let planned: Vec<DeliveryNo> = self.index.planned.get(&lane).into_iter().flatten().copied().collect();
+        let mut extra = Vec::new();
+        for no in planned {
+            let Some(other) = self.deliveries.get(no).cloned() else {
+                continue;
+            };
+            if other.task == delivery.task && other.kind == DeliveryKind::Correction && no != delivery.no {
+                extra.extend(other.text);
+                self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
+            }
+        }
+        extra
+    }
+
+    fn attempt(&mut self, now: &Now, lane: LaneNo, no: DeliveryNo) {
+        let Some(delivery) = self.deliveries.get(no).cloned() else {
+            return;
+        };
+        let attempt = delivery.attempt + 1;
+        let extra = self.take_along(lane, &delivery);
+        self.edit_delivery(no, |d| {
+            d.state = DeliveryState::Attempting;
+            d.attempt = attempt;
+            d.extra.extend(extra);
+        });
+        let turn = Turn {
+            no: TurnNo(self.next()),
+            session: delivery.session,
+            lane,
+            boot: now.boot,
+            attempt,
+            cause: no,
+            task: delivery.task,
+            state: TurnState::Running,
+            how: None,
+            begun: now.stamp(),
+            ended: None,
+        };
+        let turn_no = turn.no;
+        self.insert_turn(turn);
+        self.edit_lane(lane, |l| {
+            l.turn = Some(turn_no);
+            l.holder = delivery.task;
+            l.not_before = None;
+            l.waits_for = String::new();
+        });
+    }
+}

@@ -1,0 +1,399 @@
+//! The asker's side. An ask is stored, then sent; an unknown outcome is sent again under the same
+//! message id; what the worker's machine says is taken in order of its numbers; an outcome reaches
+//! an asking session once (`spec/tasks.md`, "The asker's side").
+
+use std::sync::Arc;
+
+use crate::id::{AskNo, DeliveryNo, OutboxNo};
+use crate::principal::Principal;
+use crate::refusal::{Refusal, when};
+use crate::row::{Ask, AskBy, AskState, AskTo, AskedBy, Delivery, DeliveryKind, DeliveryState, EventKind, Known};
+use crate::text::{MAX_TEXT, Text};
+use crate::time::Now;
+use crate::view::State;
+
+use super::{AskFact, AskReq, Desk, Done, Loaded, MAX_ASKS, OutboxFact, ReportReq, SendReq, Target, Wake};
+
+/// How often an open ask is looked at although its worker's machine reports by itself: a net
+/// under the reports, not the way that news travels.
+const LOOK_EVERY_MS: i64 = 600_000;
+/// An ask of which nobody knows whether it arrived is sent again for 24 h.
+const UNSURE_FOR_MS: i64 = 86_400_000;
+/// The longest gap between two tries to reach a machine that is away.
+const LONGEST_GAP_MS: i64 = 30_000;
+
+/// The gap after the n-th try in a row that failed (milliseconds of served time): 1, 2, 4 … 30 s.
+pub(super) fn gap(fails: u32) -> i64 {
+    (1_000i64 << fails.min(5)).min(LONGEST_GAP_MS)
+}
+
+impl Desk {
+    /// The id under which another machine names an ask of this one.
+    pub fn ask_id(&self, no: AskNo) -> String {
+        format!("{}-{}", self.meta.incarnation.get(..8).unwrap_or("0"), no.0)
+    }
+
+    pub(super) fn ask_no(&self, id: &str) -> Option<AskNo> {
+        let (incarnation, no) = id.split_once('-')?;
+        let ours = self.meta.incarnation.get(..8).unwrap_or("0");
+        (incarnation == ours).then(|| no.parse().ok().map(AskNo))?
+    }
+
+    pub(super) fn ask(&mut self, now: &Now, req: AskReq, loaded: &Loaded) -> Result<Done, Refusal> {
+        if req.text.as_str().trim().is_empty() {
+            return Err(Refusal::EmptyText);
+        }
+        if req.text.len() > MAX_TEXT {
+            return Err(Refusal::TooLong { what: "text", len: req.text.len(), max: MAX_TEXT });
+        }
+        let key = (req.agent.clone(), req.mid.clone());
+        let known = self.index.asks.get(&key).and_then(|no| self.asks.get(*no).cloned());
+        if let Some(ask) = known.or_else(|| loaded.ask.clone().map(Arc::new)) {
+            if ask.text.sha != req.text.sha() {
+                let task = ask.task_id.clone().unwrap_or_else(|| ask.agent.clone());
+                return Err(Refusal::OtherText { mid: req.mid, when: when(ask.made.wall), task });
+            }
+            let task = self.task_of_ask(&ask);
+            return Ok(Done::Ask { ask, task, made: false });
+        }
+        if self.asks.len() >= MAX_ASKS {
+            return Err(Refusal::TooManyAsks { asks: self.asks.len() });
+        }
+        let no = AskNo(self.next());
+        let by = match &req.by {
+            Principal::Session(uid) => AskBy::Session(*uid),
+            Principal::Owner | Principal::Device { .. } => AskBy::Owner,
+        };
+        let (to, task) = match &req.to {
+            Target::Device { id, machine, session } => {
+                let to = AskTo::Device { id: id.clone(), machine: machine.clone(), session: session.clone() };
+                (to, None)
+            }
+            Target::Here { session } => {
+                let send = SendReq {
+                    by: req.by.clone(),
+                    claim: None,
+                    session: session.clone(),
+                    mid: req.mid.clone(),
+                    task: None,
+                    text: req.text.clone(),
+                    digest: req.digest,
+                    title: req.title.clone(),
+                    context: req.context.clone(),
+                    refs: req.refs.clone(),
+                    fresh: req.fresh,
+                    ask: None,
+                    random: req.random,
+                };
+                let (task, _) = self.send_new(now, send, loaded, Some(AskedBy::Here(no)))?;
+                (AskTo::Here { task: task.no }, Some(task))
+            }
+        };
+        let text = self.keep(&req.text);
+        let here = task.as_ref();
+        let ask = Ask {
+            no,
+            mid: req.mid,
+            by,
+            to,
+            agent: req.agent,
+            title: req.title,
+            text,
+            state: if here.is_some() { AskState::Open } else { AskState::Unsent },
+            task_id: here.map(|t| t.id.clone()),
+            known: here.map(|t| crate::view::known(t)),
+            attempt: 0,
+            trying: false,
+            fails: 0,
+            boot: now.boot,
+            not_before: 0,
+            unsure: false,
+            now_only: req.now_only,
+            cancel: false,
+            told: false,
+            telling: None,
+            made: now.stamp(),
+            ended: None,
+        };
+        self.insert_ask(ask);
+        if let Some(task) = &task {
+            // The message was known already (sent past this machine's asks): word of it goes to
+            // this ask from here on.
+            if task.asked_by.is_none() && task.open() {
+                self.edit_task(task.no, |t| t.asked_by = Some(AskedBy::Here(no)));
+            }
+            if !task.open() {
+                self.over(now, no);
+            }
+        }
+        self.ask_event(now, no);
+        self.advance_ask(now, no);
+        let ask = self.asks.get(no).cloned().ok_or(Refusal::NoAsk { id: no.0.to_string() })?;
+        let task = self.task_of_ask(&ask).or(task);
+        Ok(Done::Ask { ask, task, made: true })
+    }
+
+    fn task_of_ask(&self, ask: &Ask) -> Option<Arc<crate::row::Task>> {
+        match ask.to {
+            AskTo::Here { task } => self.tasks.get(task).cloned(),
+            AskTo::Device { .. } => None,
+        }
+    }
+
+    /// Makes the next try of an ask to another machine, when its time has come.
+    pub(super) fn advance_ask(&mut self, now: &Now, no: AskNo) {
+        let Some(ask) = self.asks.get(no).cloned() else {
+            return;
+        };
+        let under_way = ask.trying && ask.boot == self.meta.boot;
+        if !ask.open() || under_way || matches!(ask.to, AskTo::Here { .. }) {
+            return;
+        }
+        let first_of_boot = ask.boot != self.meta.boot;
+        if ask.not_before > now.served && !first_of_boot {
+            self.index.wakes.insert((ask.not_before, Wake::Ask(no)));
+            return;
+        }
+        let boot = self.meta.boot;
+        self.edit_ask(no, |a| {
+            // A try of an earlier boot may have arrived.
+            a.unsure |= a.trying && a.state == AskState::Unsent;
+            a.trying = true;
+            a.attempt += 1;
+            a.boot = boot;
+        });
+    }
+
+    pub(super) fn observe_ask(&mut self, now: &Now, no: AskNo, attempt: u32, fact: AskFact) {
+        let Some(ask) = self.asks.get(no).cloned() else {
+            return;
+        };
+        if !ask.open() || !ask.trying || ask.attempt != attempt || ask.boot != self.meta.boot {
+            return;
+        }
+        match fact {
+            AskFact::Task { task_id, seq, state, text } => {
+                let text = text.map(|t| self.keep(&t));
+                self.edit_ask(no, |a| {
+                    a.state = AskState::Open;
+                    a.task_id = Some(task_id);
+                    a.trying = false;
+                    a.fails = 0;
+                    a.unsure = false;
+                    a.not_before = if a.cancel { now.served } else { now.served + LOOK_EVERY_MS };
+                });
+                self.hear(now, no, &Known { seq, state, text });
+            }
+            AskFact::Refused { why } => {
+                let text = Some(self.keep(&why));
+                let state = if ask.state == AskState::Open { "failed" } else { "refused" };
+                let seq = ask.known.as_ref().map_or(1, |k| k.seq + 1);
+                self.edit_ask(no, |a| a.trying = false);
+                self.hear(now, no, &Known { seq, state: state.into(), text });
+            }
+            AskFact::Away { why } if ask.now_only && ask.state == AskState::Unsent && !ask.unsure => {
+                let text = Some(self.keep(&Text::new(why)));
+                self.edit_ask(no, |a| a.trying = false);
+                self.hear(now, no, &Known { seq: 1, state: "refused".into(), text });
+            }
+            AskFact::Away { .. } | AskFact::Unsure { .. } => {
+                let unsure = matches!(fact, AskFact::Unsure { .. }) && ask.state == AskState::Unsent;
+                self.edit_ask(no, |a| {
+                    a.trying = false;
+                    a.fails += 1;
+                    a.unsure |= unsure;
+                    a.not_before = now.served + gap(a.fails - 1);
+                });
+                let given_up = ask.unsure && now.served - ask.made.served > UNSURE_FOR_MS;
+                if given_up && ask.state == AskState::Unsent {
+                    let why = Text::from("failed: for 24 hours nobody could say whether it arrived");
+                    let text = Some(self.keep(&why));
+                    self.hear(now, no, &Known { seq: 1, state: "failed".into(), text });
+                } else if ask.fails == 0 {
+                    self.ask_event(now, no);
+                }
+            }
+        }
+        self.advance_ask(now, no);
+    }
+
+    /// Takes in what the worker's machine says, if it is news.
+    pub(super) fn hear(&mut self, now: &Now, no: AskNo, known: &Known) {
+        let Some(ask) = self.asks.get(no).cloned() else {
+            return;
+        };
+        if !ask.open() || ask.known.as_ref().is_some_and(|k| k.seq >= known.seq) {
+            return;
+        }
+        self.edit_ask(no, |a| a.known = Some(known.clone()));
+        if State::is_final(&known.state) {
+            self.over(now, no);
+        } else if known.state == State::InputRequired.word() {
+            self.plan_result(no);
+        }
+        self.ask_event(now, no);
+    }
+
+    fn over(&mut self, now: &Now, no: AskNo) {
+        self.edit_ask(no, |a| {
+            a.state = AskState::Ended;
+            a.trying = false;
+            a.ended = Some(now.stamp());
+        });
+        self.plan_result(no);
+        let Some(AskBy::Session(uid)) = self.asks.get(no).map(|a| a.by) else { return };
+        if let Some(lane) = self.sessions.get(uid).map(|s| s.lane) {
+            self.advance(now, lane);
+        }
+    }
+
+    /// A session whose harness takes turns gets the outcome as one, unless it has it already.
+    fn plan_result(&mut self, no: AskNo) {
+        let Some(ask) = self.asks.get(no).cloned() else {
+            return;
+        };
+        let AskBy::Session(uid) = ask.by else { return };
+        let Some(session) = self.sessions.get(uid).filter(|s| s.harness.takes_turns() && s.removed.is_none()) else {
+            return;
+        };
+        if ask.told || ask.telling.is_some() {
+            return;
+        }
+        let (lane, session) = (session.lane, session.uid);
+        let delivery = DeliveryNo(self.next());
+        self.insert_delivery(Delivery {
+            no: delivery,
+            session,
+            lane,
+            kind: DeliveryKind::Result,
+            task: None,
+            ask: Some(no),
+            text: ask.known.as_ref().and_then(|k| k.text),
+            extra: Vec::new(),
+            state: DeliveryState::Planned,
+            attempt: 0,
+            misses: Vec::new(),
+            repeat: false,
+        });
+        self.edit_ask(no, |a| a.telling = Some(delivery));
+    }
+
+    pub(super) fn drop_telling(&mut self, no: AskNo) {
+        let Some(delivery) = self.asks.get(no).and_then(|a| a.telling) else {
+            return;
+        };
+        if self.deliveries.get(delivery).is_some_and(|d| d.state == DeliveryState::Planned) {
+            self.edit_delivery(delivery, |d| d.state = DeliveryState::Ended);
+            self.edit_ask(no, |a| a.telling = None);
+        }
+    }
+
+    pub(super) fn told(&mut self, now: &Now, no: AskNo) -> Done {
+        let _ = now;
+        if self.asks.get(no).is_some_and(|a| !a.told && !a.open()) {
+            self.edit_ask(no, |a| a.told = true);
+            self.drop_telling(no);
+        }
+        Done::Nothing
+    }
+
+    pub(super) fn cancel_ask(&mut self, now: &Now, no: AskNo) -> Result<Done, Refusal> {
+        let ask = self.asks.get(no).cloned().ok_or(Refusal::NoAsk { id: no.0.to_string() })?;
+        if !ask.open() {
+            let state = ask.known.as_ref().map_or("ended", |k| final_word(&k.state));
+            let at = when(ask.ended.map_or(0, |s| s.wall));
+            return Err(Refusal::Ended {
+                id: ask.task_id.clone().unwrap_or(ask.mid.clone()),
+                state,
+                when: at,
+                hint: "",
+            });
+        }
+        match &ask.to {
+            AskTo::Here { task } => {
+                let id = self.tasks.get(*task).map(|t| t.id.clone()).unwrap_or_default();
+                let by = match ask.by {
+                    AskBy::Owner => Principal::Owner,
+                    AskBy::Session(uid) => Principal::Session(uid),
+                };
+                self.cancel(now, &by, &id, None)?;
+            }
+            AskTo::Device { .. }
+                if ask.state == AskState::Unsent && ask.attempt == 0
+                    || ask.state == AskState::Unsent && !ask.trying && !ask.unsure =>
+            {
+                let text = Some(self.keep(&Text::from("canceled before it was sent")));
+                self.hear(now, no, &Known { seq: 1, state: "canceled".into(), text });
+            }
+            AskTo::Device { .. } => {
+                self.edit_ask(no, |a| {
+                    a.cancel = true;
+                    a.not_before = now.served;
+                });
+                self.advance_ask(now, no);
+            }
+        }
+        let ask = self.asks.get(no).cloned().unwrap_or(ask);
+        Ok(Done::Ask { ask, task: None, made: false })
+    }
+
+    pub(super) fn report(&mut self, now: &Now, report: ReportReq, loaded: &Loaded) -> Result<Done, Refusal> {
+        let unknown = || Refusal::NoAsk { id: crate::text::cut(&report.ask, 80) };
+        let no = self.ask_no(&report.ask).ok_or_else(unknown)?;
+        let held = self.asks.get(no).map(|a| (**a).clone());
+        let ask = held.or_else(|| loaded.ask.clone()).ok_or_else(unknown)?;
+        match &ask.to {
+            AskTo::Device { id, .. } if *id == report.device => {}
+            _ => return Err(Refusal::WrongReporter { ask: report.ask }),
+        }
+        let news = ask.open() && ask.known.as_ref().is_none_or(|k| k.seq < report.seq);
+        if news {
+            let text = report.text.as_ref().map(|t| self.keep(t));
+            self.edit_ask(no, |a| {
+                a.state = AskState::Open;
+                a.task_id = Some(report.task_id.clone());
+                a.unsure = false;
+            });
+            self.hear(now, no, &Known { seq: report.seq, state: report.state, text });
+        }
+        Ok(Done::Nothing)
+    }
+
+    pub(super) fn observe_outbox(&mut self, now: &Now, no: OutboxNo, fact: OutboxFact) {
+        match fact {
+            OutboxFact::Confirmed => self.remove_outbox(no),
+            OutboxFact::Failed { .. } => {
+                self.outbox.edit(no, |row| {
+                    row.tries += 1;
+                    row.not_before = now.served + gap(row.tries - 1);
+                });
+                if let Some(row) = self.outbox.get(no).cloned() {
+                    self.outbox_effects(now, &row);
+                }
+            }
+        }
+    }
+
+    fn ask_event(&mut self, now: &Now, no: AskNo) {
+        let Some(ask) = self.asks.get(no).cloned() else {
+            return;
+        };
+        let by = match ask.by {
+            AskBy::Owner => None,
+            AskBy::Session(uid) => Some(self.session_name(uid)),
+        };
+        let state = ask.known.as_ref().map_or("unsent", |k| k.state.as_str());
+        let task = ask.task_id.clone().unwrap_or_else(|| ask.mid.clone());
+        self.event(now, EventKind::Ask, by.as_deref(), Some(&task), state, &ask.agent);
+    }
+}
+
+fn final_word(state: &str) -> &'static str {
+    match state {
+        "completed" => "completed",
+        "failed" => "failed",
+        "rejected" => "rejected",
+        "canceled" => "canceled",
+        _ => "refused",
+    }
+}

@@ -1,0 +1,278 @@
+//! What comes to the desk and what it answers: requests (may be refused), observations (never),
+//! ticks; and what the engine reads from the store beforehand.
+
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::id::{AskNo, OutboxNo, SessionUid, TaskNo};
+use crate::principal::{Ns, Principal};
+use crate::refusal::Refusal;
+use crate::row::{Ask, Fence, Harness, Message, Session, Task};
+use crate::text::Text;
+
+/// One thing for the desk to decide.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// May be refused.
+    Request(Box<Request>, Box<Loaded>),
+    /// A word from a harness, or about one.
+    Turn(Fence, TurnFact),
+    /// How a try to send, look at or cancel an ask came out.
+    Ask(AskNo, u32, AskFact),
+    /// How a try to tell another machine came out.
+    Outbox(OutboxNo, OutboxFact),
+    /// Time has passed.
+    Tick,
+}
+
+/// What somebody wants.
+#[derive(Clone, Debug)]
+pub enum Request {
+    Send(SendReq),
+    /// The worker's word, or the owner's in its place.
+    Update {
+        by: Principal,
+        task: String,
+        word: Word,
+        summary: Text,
+    },
+    Cancel {
+        by: Principal,
+        task: String,
+        why: Option<String>,
+    },
+    Ack {
+        task: String,
+    },
+    Ask(AskReq),
+    CancelAsk {
+        no: AskNo,
+    },
+    Report(ReportReq),
+    /// Whoever asked has the outcome.
+    Told {
+        no: AskNo,
+    },
+    AddSession {
+        by: Principal,
+        name: String,
+        harness: Harness,
+        dir: String,
+    },
+    StopSession {
+        by: Principal,
+        name: String,
+    },
+    StartSession {
+        by: Principal,
+        name: String,
+    },
+    RemoveSession {
+        by: Principal,
+        name: String,
+    },
+}
+
+/// A message to a session: a new task, or more on one.
+#[derive(Clone, Debug)]
+pub struct SendReq {
+    pub by: Principal,
+    /// `MACHINE/SESSION` as the message or the sender's daemon says.
+    pub claim: Option<String>,
+    pub session: String,
+    pub mid: String,
+    /// The task that it is more on.
+    pub task: Option<String>,
+    pub text: Text,
+    /// Over the parts as they came.
+    pub digest: Digest,
+    pub title: Option<String>,
+    /// The caller's own context; absent = one is made from `random`.
+    pub context: Option<String>,
+    pub refs: Vec<String>,
+    pub fresh: bool,
+    /// The asker's daemon wants to be told, under this id of its ask.
+    pub ask: Option<String>,
+    /// Random, for ids.
+    pub random: u64,
+}
+
+/// A task to give away.
+#[derive(Clone, Debug)]
+pub struct AskReq {
+    pub by: Principal,
+    pub to: Target,
+    /// As people write it: `homeserver/tests`.
+    pub agent: String,
+    pub mid: String,
+    pub text: Text,
+    pub digest: Digest,
+    pub title: Option<String>,
+    pub context: Option<String>,
+    pub refs: Vec<String>,
+    pub fresh: bool,
+    /// Fail instead of waiting for a machine that is away.
+    pub now_only: bool,
+    pub random: u64,
+}
+
+/// Where an ask goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Here { session: String },
+    Device { id: String, machine: String, session: String },
+}
+
+/// Word of a task from the device that works on it.
+#[derive(Clone, Debug)]
+pub struct ReportReq {
+    /// Stable identity of the device that says so.
+    pub device: String,
+    /// The ask's id as this machine gave it.
+    pub ask: String,
+    pub task_id: String,
+    pub seq: u32,
+    pub state: String,
+    pub text: Option<Text>,
+}
+
+/// How a worker says that a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    Done,
+    Blocked,
+    Failed,
+}
+
+impl Word {
+    /// Reads the words of `task_update`, with the synonyms of the original.
+    pub fn parse(word: &str) -> Result<Word, Refusal> {
+        match word {
+            "done" | "completed" => Ok(Word::Done),
+            "blocked" | "input-required" | "input_required" => Ok(Word::Blocked),
+            "failed" => Ok(Word::Failed),
+            _ => Err(Refusal::BadWord { word: crate::text::cut(word, 40) }),
+        }
+    }
+}
+
+/// What became of an attempt, as the runner saw it.
+#[derive(Clone, Debug)]
+pub enum TurnFact {
+    /// The harness has what was written.
+    Began,
+    /// It ended, and left its exit.
+    Ended(Exit),
+    /// It was never begun.
+    NeverBegan { why: String, retry: Retry },
+    /// Its process is gone without a word.
+    Lost,
+    /// What was found afterwards, with every process of it ended.
+    Trace { began: bool, exit: Option<Exit> },
+}
+
+/// How soon an attempt that never began may be made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Something of an earlier run is still there.
+    Soon,
+    /// The disk is full.
+    Disk,
+    /// It failed by itself; three of these in ten minutes and it is given up.
+    Counted,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    /// It could not be started at all, and why.
+    pub spawn_error: Option<String>,
+    /// Ended by our own stop.
+    pub stopped: bool,
+    /// Its result, or its last lines.
+    pub words: Text,
+}
+
+/// What a try about an ask gave.
+#[derive(Clone, Debug)]
+pub enum AskFact {
+    /// The worker's machine answered with the task as it stands.
+    Task { task_id: String, seq: u32, state: String, text: Option<Text> },
+    /// It refused, for good.
+    Refused { why: Text },
+    /// It could not be reached: nothing has left.
+    Away { why: String },
+    /// Bytes left, and no answer came.
+    Unsure { why: String },
+}
+
+/// What a try to tell another machine gave.
+#[derive(Clone, Debug)]
+pub enum OutboxFact {
+    /// It has it, or does not want it any more.
+    Confirmed,
+    /// Not now.
+    Failed { why: String },
+}
+
+/// What was read from the store for a request, of what the desk does not hold.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The message that was received under the same key before.
+    pub message: Option<Message>,
+    /// The ended task that the request, or that message, names.
+    pub task: Option<Arc<Task>>,
+    /// The id that a new task would have is taken by one that has ended.
+    pub id_taken: bool,
+    /// The ask that the request names.
+    pub ask: Option<Ask>,
+}
+
+/// What to read from the store before a request is handled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    pub message: Option<MessageKey>,
+    /// Task named in the request.
+    pub task: Option<String>,
+    /// Follow-ups: the message's key inside that task.
+    pub in_task: Option<(Ns, String)>,
+    /// An id that must be free.
+    pub free_id: Option<String>,
+    pub ask: Option<AskNo>,
+    pub ask_mid: Option<(String, String)>,
+}
+
+/// What makes two messages the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MessageKey {
+    pub session: SessionUid,
+    pub ns: Ns,
+    pub mid: String,
+    pub in_task: Option<TaskNo>,
+}
+
+impl MessageKey {
+    /// The key of a stored message.
+    pub fn of(m: &Message) -> MessageKey {
+        MessageKey { session: m.session, ns: m.ns.clone(), mid: m.mid.clone(), in_task: m.in_task }
+    }
+}
+
+/// A request's outcome. Never given to anybody before its commit.
+#[derive(Clone, Debug)]
+pub enum Done {
+    Nothing,
+    /// The task as it stands; `made` if this very request made it.
+    Task {
+        task: Arc<Task>,
+        made: bool,
+    },
+    Ask {
+        ask: Arc<Ask>,
+        task: Option<Arc<Task>>,
+        made: bool,
+    },
+    Session(Arc<Session>),
+}

@@ -1,0 +1,203 @@
+//! From stored rows to a desk, and the editing of rows with their indexes. Recovery is nothing
+//! more than this: the same rows give the same effects.
+
+use std::sync::Arc;
+
+use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
+use crate::row::{Ask, Delivery, DeliveryState, Gate, Lane, Message, Meta, Open, Outbox, Task, Turn};
+use crate::time::{Boot, Now};
+
+use super::table::Table;
+use super::{Desk, Index, MessageKey, Place, Wake};
+
+impl Desk {
+    /// A desk over the rows that are open, for a new boot. `now.boot` must be one more than the
+    /// stored one at the daemon's start, and the same after a failed commit.
+    pub fn load(place: Place, mut meta: Meta, open: Open, now: &Now) -> Desk {
+        let new_boot = meta.boot != now.boot;
+        meta.boot = now.boot;
+        let mut desk = Desk {
+            place,
+            meta,
+            meta_dirty: new_boot,
+            sessions: Table::of(open.sessions.into_iter().map(|r| (r.uid, r))),
+            lanes: Table::of(open.lanes.into_iter().map(|r| (r.no, r))),
+            messages: Table::of(open.messages.into_iter().map(|r| (r.no, r))),
+            tasks: Table::of(open.tasks.into_iter().map(|r| (r.no, r))),
+            deliveries: Table::of(open.deliveries.into_iter().map(|r| (r.no, r))),
+            turns: Table::of(open.turns.into_iter().map(|r| (r.no, r))),
+            asks: Table::of(open.asks.into_iter().map(|r| (r.no, r))),
+            outbox: Table::of(open.outbox.into_iter().map(|r| (r.no, r))),
+            gone: Default::default(),
+            blobs: Vec::new(),
+            events: Vec::new(),
+            index: Index::default(),
+            effects: Default::default(),
+            fresh: Vec::new(),
+        };
+        desk.build(now);
+        desk
+    }
+
+    fn build(&mut self, now: &Now) {
+        let names: Vec<_> = self.sessions.iter().map(|(uid, s)| (s.name.clone(), *uid)).collect();
+        self.index.names.extend(names);
+        for m in all(&self.messages) {
+            self.index_message(&m);
+        }
+        for task in all(&self.tasks) {
+            self.index_task(&task);
+        }
+        for delivery in all(&self.deliveries) {
+            self.index_delivery(&delivery);
+        }
+        for row in all(&self.outbox) {
+            self.index.reports.entry(row.report.task).or_default().insert(row.no);
+            self.outbox_effects(now, &row);
+        }
+        for turn in all(&self.turns) {
+            self.turn_effects(&turn);
+        }
+        for ask in all(&self.asks) {
+            self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
+            self.ask_effects(&ask);
+            self.advance_ask(now, ask.no);
+        }
+        let lanes: Vec<LaneNo> = self.lanes.iter().map(|(no, _)| *no).collect();
+        for lane in lanes {
+            self.advance(now, lane);
+        }
+    }
+
+    fn index_task(&mut self, task: &Task) {
+        self.index.task_ids.insert(task.id.clone(), task.no);
+        let open = self.index.open.entry(task.lane).or_default();
+        if task.open() {
+            open.insert(task.no);
+        } else {
+            open.remove(&task.no);
+        }
+        let queue = self.index.queue.entry(task.lane).or_default();
+        let key = (task.position, task.no);
+        if task.open() && !task.dispatched && task.gate == Gate::Open {
+            queue.insert(key);
+        } else {
+            queue.remove(&key);
+        }
+    }
+
+    fn index_delivery(&mut self, delivery: &Delivery) {
+        let planned = self.index.planned.entry(delivery.lane).or_default();
+        if delivery.state == DeliveryState::Planned {
+            planned.insert(delivery.no);
+        } else {
+            planned.remove(&delivery.no);
+        }
+    }
+
+    pub(super) fn adopt(&mut self, task: Option<Arc<Task>>) {
+        if let Some(task) = task {
+            self.index.task_ids.insert(task.id.clone(), task.no);
+            self.tasks.lend(task.no, task);
+        }
+    }
+
+    pub(super) fn insert_task(&mut self, task: Task) {
+        self.index_task(&task);
+        self.tasks.insert(task.no, task);
+    }
+
+    /// Changes a task's row. Its place in the queue may not change with anything else.
+    pub(super) fn edit_task(&mut self, no: TaskNo, change: impl FnOnce(&mut Task)) {
+        let before = self.tasks.get(no).map(|t| (t.lane, t.position));
+        self.tasks.edit(no, change);
+        if let Some((lane, position)) = before {
+            self.index.queue.entry(lane).or_default().remove(&(position, no));
+        }
+        if let Some(task) = self.tasks.get(no).cloned() {
+            self.index_task(&task);
+        }
+    }
+
+    fn index_message(&mut self, message: &Message) {
+        self.index.messages.insert(MessageKey::of(message), message.no);
+        self.index.by_task.entry(message.task).or_default().push(message.no);
+    }
+
+    pub(super) fn insert_message(&mut self, message: Message) {
+        self.index_message(&message);
+        self.messages.insert(message.no, message);
+    }
+
+    pub(super) fn insert_delivery(&mut self, delivery: Delivery) {
+        self.index_delivery(&delivery);
+        self.deliveries.insert(delivery.no, delivery);
+    }
+
+    pub(super) fn edit_delivery(&mut self, no: DeliveryNo, change: impl FnOnce(&mut Delivery)) {
+        self.deliveries.edit(no, change);
+        if let Some(delivery) = self.deliveries.get(no).cloned() {
+            self.index_delivery(&delivery);
+        }
+    }
+
+    pub(super) fn insert_turn(&mut self, turn: Turn) {
+        self.turn_effects(&turn);
+        self.turns.insert(turn.no, turn);
+    }
+
+    pub(super) fn edit_turn(&mut self, no: TurnNo, change: impl FnOnce(&mut Turn)) {
+        self.turns.edit(no, change);
+        if let Some(turn) = self.turns.get(no).cloned() {
+            self.turn_effects(&turn);
+        }
+    }
+
+    pub(super) fn edit_lane(&mut self, no: LaneNo, change: impl FnOnce(&mut Lane)) {
+        self.lanes.edit(no, change);
+        if let Some(at) = self.lanes.get(no).and_then(|l| l.not_before) {
+            self.index.wakes.insert((at, Wake::Lane(no)));
+        }
+    }
+
+    pub(super) fn insert_ask(&mut self, ask: Ask) {
+        self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
+        self.ask_effects(&ask);
+        self.asks.insert(ask.no, ask);
+    }
+
+    pub(super) fn edit_ask(&mut self, no: crate::id::AskNo, change: impl FnOnce(&mut Ask)) {
+        self.asks.edit(no, change);
+        if let Some(ask) = self.asks.get(no).cloned() {
+            self.ask_effects(&ask);
+        }
+    }
+
+    pub(super) fn insert_outbox(&mut self, now: &Now, row: Outbox) {
+        self.index.reports.entry(row.report.task).or_default().insert(row.no);
+        self.outbox_effects(now, &row);
+        self.outbox.insert(row.no, row);
+    }
+
+    pub(super) fn remove_outbox(&mut self, no: crate::id::OutboxNo) {
+        if let Some(row) = self.outbox.remove(no) {
+            if let Some(all) = self.index.reports.get_mut(&row.report.task) {
+                all.remove(&no);
+                if all.is_empty() {
+                    self.index.reports.remove(&row.report.task);
+                }
+            }
+            self.drop_effects(no.0);
+            self.gone.insert(no);
+        }
+    }
+
+    /// The boot that this desk serves.
+    pub fn boot(&self) -> Boot {
+        self.meta.boot
+    }
+}
+
+fn all<K: Ord + Copy, R: Clone>(table: &Table<K, R>) -> Vec<Arc<R>> {
+    table.iter().map(|(_, r)| r.clone()).collect()
+}

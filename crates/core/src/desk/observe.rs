@@ -1,0 +1,231 @@
+//! What became of a turn. Never refused; a word whose fence does not fit is late and changes
+//! nothing. After a crash the trace decides: an exit is that result; begun without an exit is
+//! interrupted; neither means that it never ran, and it is attempted again.
+
+use std::sync::Arc;
+
+use crate::id::DeliveryNo;
+use crate::row::{
+    Delivery, DeliveryKind, DeliveryState, Ending, EventKind, Fence, Session, SessionState, Task, Turn, TurnHow,
+    TurnState,
+};
+use crate::text::Text;
+use crate::time::Now;
+
+use super::{Desk, Exit, Retry, TurnFact};
+
+/// Starts that came to nothing, of one delivery, before it is given up: three …
+const MISSES: usize = 3;
+/// … within ten minutes of served time (`spec/tasks.md`, "States").
+const MISSES_WITHIN_MS: i64 = 600_000;
+/// Before a start is tried again that found something of an earlier run: a blink.
+const AGAIN_SOON_MS: i64 = 200;
+/// Before a start is tried again on a full disk: long enough not to spin, short enough not to be
+/// noticed once there is room.
+const AGAIN_DISK_MS: i64 = 2_000;
+/// Before a start is tried again that failed by itself.
+const AGAIN_COUNTED_MS: i64 = 1_000;
+
+impl Desk {
+    pub(super) fn observe_turn(&mut self, now: &Now, fence: Fence, fact: TurnFact) {
+        let Some(turn) = self.turns.get(fence.turn).cloned() else {
+            return;
+        };
+        if turn.attempt != fence.attempt || turn.boot != fence.boot || turn.state == TurnState::Ended {
+            return;
+        }
+        match fact {
+            TurnFact::Began => self.began(now, &turn),
+            TurnFact::Ended(exit) | TurnFact::Trace { exit: Some(exit), .. } => {
+                self.began(now, &turn);
+                self.finished(now, &turn, exit);
+            }
+            TurnFact::Lost => {
+                self.edit_turn(turn.no, |t| t.state = TurnState::Lost);
+            }
+            TurnFact::Trace { began: true, exit: None } => self.interrupted(now, &turn),
+            TurnFact::Trace { began: false, exit: None } => {
+                let retry = if turn.boot == self.meta.boot { Retry::Counted } else { Retry::Soon };
+                self.never_began(now, &turn, "it was cut off before it began", retry);
+            }
+            TurnFact::NeverBegan { why, retry } => self.never_began(now, &turn, &why, retry),
+        }
+    }
+
+    fn cause(&self, turn: &Turn) -> Option<Arc<Delivery>> {
+        self.deliveries.get(turn.cause).cloned()
+    }
+
+    fn task_of(&self, turn: &Turn) -> Option<Arc<Task>> {
+        turn.task.and_then(|no| self.tasks.get(no).cloned())
+    }
+
+    /// The harness has it. The first sign of life of a program is that it was started, so it is
+    /// delivered and begun at once.
+    fn began(&mut self, now: &Now, turn: &Turn) {
+        let Some(delivery) = self.cause(turn) else {
+            return;
+        };
+        if delivery.state != DeliveryState::Attempting {
+            return;
+        }
+        self.edit_delivery(delivery.no, |d| d.state = DeliveryState::Taken);
+        if let Some(ask) = delivery.ask {
+            self.edit_ask(ask, |a| a.told = true);
+        }
+        let Some(task) = self.task_of(turn).filter(|t| t.open()) else {
+            return;
+        };
+        let read = delivery.extra.len() as u32 + u32::from(delivery.kind != DeliveryKind::Task);
+        self.edit_task(task.no, |t| {
+            t.delivered.get_or_insert(now.stamp());
+            t.started.get_or_insert(now.stamp());
+            t.blocked = false;
+            t.pending = t.pending.saturating_sub(read);
+            t.changed = now.stamp();
+            t.seq += 1;
+        });
+        self.note(now, task.no, "");
+        self.tell(now, task.no);
+    }
+
+    fn finished(&mut self, now: &Now, turn: &Turn, exit: Exit) {
+        let how = if exit.stopped { TurnHow::Stopped } else { TurnHow::Exit(exit.code) };
+        self.close(now, turn, how);
+        self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+        self.forget_telling(turn.cause);
+        let session = self.sessions.get(turn.session).cloned();
+        if let Some(why) = &exit.spawn_error {
+            self.cannot_start(now, session.as_deref(), why);
+        }
+        if let Some(task) = self.task_of(turn).filter(|t| t.open() && !t.blocked) {
+            let (ending, words) = outcome(&exit);
+            self.end(now, task.no, ending, &words);
+        }
+        self.advance(now, turn.lane);
+    }
+
+    fn interrupted(&mut self, now: &Now, turn: &Turn) {
+        self.began(now, turn);
+        self.close(now, turn, TurnHow::Interrupted);
+        let stopping = turn.state == TurnState::Stopping;
+        let again = self.sessions.get(turn.session).is_some_and(|s| {
+            let crate::row::Harness::Command { rerun_on_crash, .. } = &s.harness;
+            *rerun_on_crash
+        });
+        let open = self.task_of(turn).filter(|t| t.open() && !t.blocked);
+        let result = self.cause(turn).filter(|d| d.kind == DeliveryKind::Result);
+        match (&open, result) {
+            (_, Some(result)) if !stopping => self.plan_again(result.no),
+            (Some(_), None) if again && !stopping => self.plan_again(turn.cause),
+            (Some(task), None) => {
+                self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+                self.end(now, task.no, Ending::Failed, &Text::from(INTERRUPTED));
+            }
+            _ => {
+                self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+                self.forget_telling(turn.cause);
+            }
+        }
+        self.advance(now, turn.lane);
+    }
+
+    fn plan_again(&mut self, no: DeliveryNo) {
+        self.edit_delivery(no, |d| {
+            d.state = DeliveryState::Planned;
+            d.repeat = true;
+        });
+    }
+
+    fn never_began(&mut self, now: &Now, turn: &Turn, why: &str, retry: Retry) {
+        self.close(now, turn, TurnHow::NeverBegan);
+        let task = self.task_of(turn);
+        if turn.task.is_some() && task.as_ref().is_none_or(|t| !t.open()) {
+            self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+            self.advance(now, turn.lane);
+            return;
+        }
+        let mut misses = 0;
+        self.edit_delivery(turn.cause, |d| {
+            d.state = DeliveryState::Planned;
+            if retry == Retry::Counted {
+                d.misses.retain(|at| now.served - at < MISSES_WITHIN_MS);
+                d.misses.push(now.served);
+                misses = d.misses.len();
+            }
+        });
+        if misses >= MISSES {
+            let session = self.sessions.get(turn.session).cloned();
+            self.cannot_start(now, session.as_deref(), why);
+            self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+            self.forget_telling(turn.cause);
+            if let Some(task) = task {
+                let text = format!("could not be started, three times in ten minutes: {why}");
+                self.end(now, task.no, Ending::Failed, &Text::new(text));
+            }
+        } else {
+            let wait = match retry {
+                Retry::Soon => AGAIN_SOON_MS,
+                Retry::Disk => AGAIN_DISK_MS,
+                Retry::Counted => AGAIN_COUNTED_MS,
+            };
+            self.edit_lane(turn.lane, |l| {
+                l.not_before = Some(now.served + wait);
+                l.waits_for = crate::text::cut(why, 200);
+            });
+        }
+        self.advance(now, turn.lane);
+    }
+
+    /// A session whose program cannot be started keeps its queue until it is started again.
+    fn cannot_start(&mut self, now: &Now, session: Option<&Session>, why: &str) {
+        let Some(session) = session.filter(|s| s.state == SessionState::Ready) else {
+            return;
+        };
+        let why = crate::text::cut(why, 200);
+        self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why: why.clone() });
+        self.event(now, EventKind::Session, Some(&session.name), None, "stopped", &why);
+    }
+
+    fn close(&mut self, now: &Now, turn: &Turn, how: TurnHow) {
+        self.edit_turn(turn.no, |t| {
+            t.state = TurnState::Ended;
+            t.how = Some(how);
+            t.ended = Some(now.stamp());
+        });
+        self.edit_lane(turn.lane, |l| {
+            l.turn = None;
+            l.holder = None;
+        });
+    }
+
+    fn forget_telling(&mut self, delivery: DeliveryNo) {
+        let Some(ask) = self.deliveries.get(delivery).and_then(|d| d.ask) else {
+            return;
+        };
+        if self.asks.get(ask).is_some_and(|a| a.telling == Some(delivery)) {
+            self.edit_ask(ask, |a| a.telling = None);
+        }
+    }
+}
+
+const INTERRUPTED: &str = "interrupted: a crash cut the command off after it had begun, and it was not run again. \
+Send a new message to run it again.";
+
+/// What an exit says of a task whose worker said nothing itself.
+fn outcome(exit: &Exit) -> (Ending, Text) {
+    let words = exit.words.as_str().trim_end();
+    if let Some(why) = &exit.spawn_error {
+        return (Ending::Failed, Text::new(format!("could not be started: {why}")));
+    }
+    let reason = match (exit.code, exit.signal) {
+        _ if exit.stopped => "interrupted: it was stopped".to_string(),
+        (Some(0), _) if words.is_empty() => return (Ending::Completed, Text::from("(no output)")),
+        (Some(0), _) => return (Ending::Completed, Text::from(words)),
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "ended without an exit code".to_string(),
+    };
+    let text = if words.is_empty() { reason } else { format!("{reason}\n\n{words}") };
+    (Ending::Failed, Text::new(text))
+}

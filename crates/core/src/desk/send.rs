@@ -1,0 +1,322 @@
+//! A message comes in: one message id is one task, whatever is sent how often (`spec/tasks.md`,
+//! "Names and identity"). Checks first, all of them; then rows.
+
+use std::sync::Arc;
+
+use crate::id::{DeliveryNo, MessageNo, TaskNo, hashed_task_id, task_id};
+use crate::name::AgentRef;
+use crate::near;
+use crate::principal::{Principal, Sender};
+use crate::refusal::{Refusal, when};
+use crate::row::{
+    AskedBy, Delivery, DeliveryKind, DeliveryState, EndsBy, EventKind, Gate, Message, Session, SessionState, Task,
+};
+use crate::text::MAX_TEXT;
+use crate::time::Now;
+
+use super::{Desk, Done, Loaded, MAX_PENDING, MAX_QUEUE, MessageKey, Request, SendReq, Wants};
+
+/// Longest message id that is taken, in bytes: long enough for every id scheme seen, short enough
+/// for an index.
+pub const MAX_MESSAGE_ID: usize = 512;
+/// Longest context id that is taken, in bytes.
+pub const MAX_CONTEXT: usize = 512;
+/// Tasks that one message may refer to.
+pub const MAX_REFS: usize = 100;
+
+impl Desk {
+    /// What has to be read from the store before `request` is handled.
+    pub fn wants(&self, request: &Request) -> Wants {
+        let mut wants = Wants::default();
+        match request {
+            Request::Send(send) => self.want_send(&mut wants, send),
+            Request::Ask(ask) => {
+                if let super::Target::Here { session } = &ask.to {
+                    let key = self.session_by_name(session).map(|s| MessageKey {
+                        session: s.uid,
+                        ns: ask.by.ns(),
+                        mid: ask.mid.clone(),
+                        in_task: None,
+                    });
+                    self.want_message(&mut wants, key, session);
+                }
+                let key = (ask.agent.clone(), ask.mid.clone());
+                if !self.index.asks.contains_key(&key) {
+                    wants.ask_mid = Some(key);
+                }
+            }
+            Request::Update { task, .. } | Request::Cancel { task, .. } | Request::Ack { task } => {
+                if self.task_by_id(task).is_none() {
+                    wants.task = Some(task.clone());
+                }
+            }
+            Request::CancelAsk { no } | Request::Told { no } => {
+                wants.ask = self.asks.get(*no).is_none().then_some(*no);
+            }
+            Request::Report(report) => {
+                let no = self.ask_no(&report.ask);
+                wants.ask = no.filter(|no| self.asks.get(*no).is_none());
+            }
+            Request::AddSession { .. }
+            | Request::StopSession { .. }
+            | Request::StartSession { .. }
+            | Request::RemoveSession { .. } => {}
+        }
+        wants
+    }
+
+    fn want_send(&self, wants: &mut Wants, send: &SendReq) {
+        match &send.task {
+            Some(id) if self.task_by_id(id).is_none() => {
+                wants.task = Some(id.clone());
+                wants.in_task = Some((send.by.ns(), send.mid.clone()));
+            }
+            Some(_) => {}
+            None => {
+                let key = self.session_by_name(&send.session).map(|s| MessageKey {
+                    session: s.uid,
+                    ns: send.by.ns(),
+                    mid: send.mid.clone(),
+                    in_task: None,
+                });
+                self.want_message(wants, key, &send.session);
+            }
+        }
+    }
+
+    fn want_message(&self, wants: &mut Wants, key: Option<MessageKey>, session: &str) {
+        let Some(key) = key else { return };
+        if self.index.messages.contains_key(&key) {
+            return;
+        }
+        let id = task_id(session, &key.mid);
+        if !self.index.task_ids.contains_key(&id) {
+            wants.free_id = Some(id);
+        }
+        wants.message = Some(key);
+    }
+
+    pub(super) fn send(&mut self, now: &Now, send: SendReq, loaded: &Loaded) -> Result<Done, Refusal> {
+        if send.text.as_str().trim().is_empty() {
+            return Err(Refusal::EmptyText);
+        }
+        for (what, len, max) in [
+            ("text", send.text.len(), MAX_TEXT),
+            ("message id", send.mid.len(), MAX_MESSAGE_ID),
+            ("context id", send.context.as_ref().map_or(0, String::len), MAX_CONTEXT),
+            ("list of referenced tasks", send.refs.len(), MAX_REFS),
+        ] {
+            if len > max {
+                return Err(Refusal::TooLong { what, len, max });
+            }
+        }
+        match send.task.clone() {
+            Some(id) => self.send_more(now, &id, send, loaded),
+            None => {
+                let (task, made) = self.send_new(now, send, loaded, None)?;
+                Ok(Done::Task { task, made })
+            }
+        }
+    }
+
+    pub(super) fn find_session(&self, name: &str) -> Result<Arc<Session>, Refusal> {
+        self.session_by_name(name).cloned().ok_or_else(|| Refusal::NoSession {
+            name: crate::text::cut(name, 80),
+            machine: self.place.machine.clone(),
+            hint: near::hint(&near::near(name, self.index.names.keys().map(String::as_str))),
+        })
+    }
+
+    /// A new task, or the one that this message made before. `asked_by` overrides where word of
+    /// it goes (an ask of this machine).
+    pub(super) fn send_new(
+        &mut self,
+        now: &Now,
+        send: SendReq,
+        loaded: &Loaded,
+        asked_by: Option<AskedBy>,
+    ) -> Result<(Arc<Task>, bool), Refusal> {
+        let session = self.find_session(&send.session)?;
+        let ns = send.by.ns();
+        let key = MessageKey { session: session.uid, ns: ns.clone(), mid: send.mid.clone(), in_task: None };
+        let known = self.index.messages.get(&key).and_then(|no| self.messages.get(*no));
+        if let Some(message) = known.map(|m| (**m).clone()).or_else(|| loaded.message.clone()) {
+            return self.same_again(&message, &send, loaded);
+        }
+        if send.fresh && !matches!(session.harness, crate::row::Harness::Command { .. }) {
+            return Err(Refusal::FreshImpossible { name: session.name.clone() });
+        }
+        let waiting = self.index.queue.get(&session.lane).map_or(0, std::collections::BTreeSet::len);
+        if waiting >= MAX_QUEUE {
+            return Err(Refusal::QueueFull { name: session.name.clone(), waiting });
+        }
+        let literal = task_id(&session.name, &send.mid);
+        let taken = loaded.id_taken || self.index.task_ids.contains_key(&literal);
+        let no = TaskNo(self.next());
+        let id = if taken { hashed_task_id(&session.name, &format!("{}/{}", ns.0, no.0), &send.mid) } else { literal };
+        let request = self.keep(&send.text);
+        let sender = self.sender(&send.by, send.claim.as_deref());
+        let asked_by = asked_by.or_else(|| match (&send.by, send.ask) {
+            (Principal::Device { id, .. }, Some(ask)) => Some(AskedBy::Device { id: id.clone(), ask }),
+            _ => None,
+        });
+        let message = Message {
+            no: MessageNo(self.next()),
+            session: session.uid,
+            ns: ns.clone(),
+            mid: send.mid.clone(),
+            in_task: None,
+            digest: send.digest,
+            task: no,
+            task_id: id.clone(),
+            text: Some(request),
+            at: now.stamp(),
+        };
+        let task = Task {
+            no,
+            id: id.clone(),
+            session: session.uid,
+            lane: session.lane,
+            sender,
+            ns,
+            mid: send.mid,
+            ends_by: EndsBy::Exit,
+            gate: Gate::Open,
+            position: no.0,
+            title: send.title,
+            request,
+            context: send.context.unwrap_or_else(|| format!("ctx-{:016x}", send.random)),
+            refs: send.refs,
+            dispatched: false,
+            blocked: false,
+            question: None,
+            pending: 0,
+            ending: None,
+            result: None,
+            stored: now.stamp(),
+            delivered: None,
+            started: None,
+            ended: None,
+            changed: now.stamp(),
+            seq: 1,
+            acked: None,
+            asked_by,
+        };
+        self.insert_message(message);
+        self.insert_task(task);
+        self.event(now, EventKind::Task, Some(&session.name), Some(&id), "submitted", send.text.as_str());
+        self.advance(now, session.lane);
+        let task = self.tasks.get(no).cloned().ok_or(Refusal::NoTask { id })?;
+        Ok((task, true))
+    }
+
+    /// The same message id again: the task as it stands, if it is the same text.
+    fn same_again(&self, message: &Message, send: &SendReq, loaded: &Loaded) -> Result<(Arc<Task>, bool), Refusal> {
+        let at = when(message.at.wall);
+        if message.digest != send.digest {
+            let mid = crate::text::cut(&send.mid, 80);
+            return Err(Refusal::OtherText { mid, when: at, task: message.task_id.clone() });
+        }
+        let task = self.tasks.get(message.task).or(loaded.task.as_ref());
+        match task {
+            Some(task) => Ok((task.clone(), false)),
+            None => {
+                let mid = crate::text::cut(&send.mid, 80);
+                Err(Refusal::LongGone { mid, task: message.task_id.clone(), when: at })
+            }
+        }
+    }
+
+    /// More on a task that the asker sent before: the answer it waits for, or a correction.
+    fn send_more(&mut self, now: &Now, id: &str, send: SendReq, loaded: &Loaded) -> Result<Done, Refusal> {
+        let task = self.task_by_id(id).cloned().ok_or_else(|| Refusal::NoTask { id: crate::text::cut(id, 200) })?;
+        let key = MessageKey { session: task.session, ns: send.by.ns(), mid: send.mid.clone(), in_task: Some(task.no) };
+        let known = self.index.messages.get(&key).and_then(|no| self.messages.get(*no));
+        if let Some(message) = known.map(|m| (**m).clone()).or_else(|| loaded.message.clone()) {
+            let (task, made) = self.same_again(&message, &send, loaded)?;
+            return Ok(Done::Task { task, made });
+        }
+        // The message that made the task, sent again with the task's id on it, is no answer.
+        if send.mid == task.mid && send.by.ns() == task.ns {
+            return Ok(Done::Task { task, made: false });
+        }
+        if let Some(refusal) = self.refuse_ended(&task) {
+            return Err(refusal);
+        }
+        if task.pending >= MAX_PENDING {
+            return Err(Refusal::TooManyAnswers { id: id.to_string(), waiting: task.pending as usize });
+        }
+        let text = self.keep(&send.text);
+        let first = task.blocked && task.pending == 0;
+        let message = Message {
+            no: MessageNo(self.next()),
+            session: task.session,
+            ns: key.ns,
+            mid: key.mid,
+            in_task: key.in_task,
+            digest: send.digest,
+            task: task.no,
+            task_id: task.id.clone(),
+            text: Some(text),
+            at: now.stamp(),
+        };
+        let delivery = Delivery {
+            no: DeliveryNo(self.next()),
+            session: task.session,
+            lane: task.lane,
+            kind: if first { DeliveryKind::Answer } else { DeliveryKind::Correction },
+            task: Some(task.no),
+            ask: None,
+            text: Some(text),
+            extra: Vec::new(),
+            state: DeliveryState::Planned,
+            attempt: 0,
+            misses: Vec::new(),
+            repeat: false,
+        };
+        self.insert_message(message);
+        self.insert_delivery(delivery);
+        self.edit_task(task.no, |t| {
+            t.pending += 1;
+            t.changed = now.stamp();
+            t.seq += 1;
+        });
+        let name = self.session_name(task.session);
+        let state = if first { "answered" } else { "more" };
+        self.event(now, EventKind::Task, Some(&name), Some(&task.id), state, send.text.as_str());
+        self.tell(now, task.no);
+        self.advance(now, task.lane);
+        let task = self.tasks.get(task.no).cloned().unwrap_or(task);
+        Ok(Done::Task { task, made: true })
+    }
+
+    /// The words that people and the worker read for a sender (`spec/tasks.md`, "What the worker
+    /// reads").
+    pub(super) fn sender(&self, by: &Principal, claim: Option<&str>) -> Sender {
+        let claim = claim.filter(|c| AgentRef::parse(c).is_ok_and(|a| a.machine.is_some()) || c.ends_with("/owner"));
+        let label = match (by, claim) {
+            (Principal::Owner, _) => "the owner".to_string(),
+            (Principal::Session(uid), _) => {
+                format!("this machine ({}/{})", self.place.machine, self.session_name(*uid))
+            }
+            (Principal::Device { label, .. }, Some(claim)) => format!("{label} ({claim})"),
+            (Principal::Device { label, .. }, None) => label.clone(),
+        };
+        let claim = claim.filter(|_| matches!(by, Principal::Device { .. })).map(str::to_string);
+        Sender { principal: by.clone(), claim, label }
+    }
+
+    pub(super) fn refuse_ended(&self, task: &Task) -> Option<Refusal> {
+        let ending = task.ending?;
+        Some(Refusal::Ended {
+            id: task.id.clone(),
+            state: ending.word(),
+            when: when(task.ended.map_or(0, |s| s.wall)),
+            hint: ": send a new message, and name this task in referenceTaskIds",
+        })
+    }
+
+    pub(super) fn serves(&self, session: &Session) -> bool {
+        session.state == SessionState::Ready
+    }
+}

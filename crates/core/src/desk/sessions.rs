@@ -1,0 +1,130 @@
+//! Sessions come, stop, start and go. A removed one's tasks end as canceled, with their askers
+//! told; its name is free at once and inherits nothing.
+
+use std::sync::Arc;
+
+use crate::id::{LaneNo, SessionUid};
+use crate::name::check_session_name;
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::row::{AskBy, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
+use crate::text::Text;
+use crate::time::Now;
+
+use super::{Desk, Done, MAX_SESSIONS};
+
+impl Desk {
+    pub(super) fn add_session(
+        &mut self,
+        now: &Now,
+        by: &Principal,
+        name: String,
+        harness: Harness,
+        dir: String,
+    ) -> Result<Done, Refusal> {
+        owners_only(by, "adding a session")?;
+        check_session_name(&name)?;
+        if self.session_by_name(&name).is_some() {
+            return Err(Refusal::NameTaken { name });
+        }
+        if self.sessions.len() >= MAX_SESSIONS {
+            return Err(Refusal::TooManySessions { sessions: self.sessions.len() });
+        }
+        let uid = SessionUid(self.next());
+        let lane = LaneNo(self.next());
+        let row = Session {
+            uid,
+            name: name.clone(),
+            harness,
+            dir,
+            state: SessionState::Ready,
+            lane,
+            created: now.stamp(),
+            removed: None,
+        };
+        self.lanes.insert(
+            lane,
+            Lane {
+                no: lane,
+                session: uid,
+                kind: LaneKind::Main,
+                generation: 0,
+                turn: None,
+                holder: None,
+                not_before: None,
+                waits_for: String::new(),
+            },
+        );
+        self.sessions.insert(uid, row);
+        self.index.names.insert(name.clone(), uid);
+        self.event(now, EventKind::Session, Some(&name), None, "added", "");
+        self.session_done(uid, &name)
+    }
+
+    pub(super) fn stop_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
+        owners_only(by, "stopping a session")?;
+        let session = self.find_session(name)?;
+        let why = "by the owner".to_string();
+        self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why });
+        self.stop_turn(session.lane);
+        self.event(now, EventKind::Session, Some(name), None, "stopped", "by the owner");
+        self.session_done(session.uid, name)
+    }
+
+    pub(super) fn start_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
+        owners_only(by, "starting a session")?;
+        let session = self.find_session(name)?;
+        self.sessions.edit(session.uid, |s| s.state = SessionState::Ready);
+        self.event(now, EventKind::Session, Some(name), None, "started", "");
+        self.advance(now, session.lane);
+        self.session_done(session.uid, name)
+    }
+
+    pub(super) fn remove_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
+        owners_only(by, "removing a session")?;
+        let session = self.find_session(name)?;
+        let open: Vec<_> = self.index.open.get(&session.lane).into_iter().flatten().copied().collect();
+        let words = Text::new(format!("canceled: the session '{name}' was removed"));
+        for task in open {
+            self.end(now, task, Ending::Canceled, &words);
+        }
+        let asks: Vec<_> =
+            self.asks.iter().filter(|(_, a)| a.by == AskBy::Session(session.uid)).map(|(no, _)| *no).collect();
+        for ask in asks {
+            self.drop_telling(ask);
+            // Refused only where it has ended already: nothing is left to cancel then.
+            let _ = self.cancel_ask(now, ask);
+        }
+        self.stop_turn(session.lane);
+        self.sessions.edit(session.uid, |s| {
+            s.state = SessionState::Removed;
+            s.removed = Some(now.stamp());
+        });
+        self.index.names.remove(name);
+        self.event(now, EventKind::Session, Some(name), None, "removed", "");
+        self.session_done(session.uid, name)
+    }
+
+    fn stop_turn(&mut self, lane: LaneNo) {
+        let turn = self.lanes.get(lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
+        if let Some(turn) = turn.filter(|t| t.state == TurnState::Running) {
+            self.edit_turn(turn.no, |t| t.state = TurnState::Stopping);
+        }
+    }
+
+    fn session_done(&self, uid: SessionUid, name: &str) -> Result<Done, Refusal> {
+        let row: Option<Arc<Session>> = self.sessions.get(uid).cloned();
+        row.map(Done::Session).ok_or_else(|| Refusal::NoSession {
+            name: name.to_string(),
+            machine: self.place.machine.clone(),
+            hint: String::new(),
+        })
+    }
+}
+
+fn owners_only(by: &Principal, what: &'static str) -> Result<(), Refusal> {
+    match by {
+        Principal::Owner | Principal::Device { .. } => Ok(()),
+        Principal::Session(_) => Err(Refusal::OwnersOnly { what }),
+    }
+}

@@ -1,0 +1,195 @@
+//! How a task ends, blocks and is acknowledged, and who is told. Nothing changes a final state.
+
+use std::sync::Arc;
+
+use crate::id::TaskNo;
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::row::{AskedBy, DeliveryState, Ending, EventKind, Outbox, Report, Task, TurnState};
+use crate::text::{MAX_TEXT, Text};
+use crate::time::Now;
+use crate::view;
+
+use super::{Desk, Done, Word};
+
+impl Desk {
+    fn find_task(&self, id: &str) -> Result<Arc<Task>, Refusal> {
+        self.task_by_id(id).cloned().ok_or_else(|| Refusal::NoTask { id: crate::text::cut(id, 200) })
+    }
+
+    pub(super) fn update(
+        &mut self,
+        now: &Now,
+        by: &Principal,
+        id: &str,
+        word: Word,
+        summary: Text,
+    ) -> Result<Done, Refusal> {
+        if summary.len() > MAX_TEXT {
+            return Err(Refusal::TooLong { what: "summary", len: summary.len(), max: MAX_TEXT });
+        }
+        let task = self.find_task(id)?;
+        match by {
+            Principal::Device { .. } => return Err(Refusal::UpdateFromAway),
+            Principal::Session(uid) if *uid != task.session => {
+                let owner = self.session_name(task.session);
+                return Err(Refusal::NotYourTask { id: task.id.clone(), owner });
+            }
+            Principal::Session(_) | Principal::Owner => {}
+        }
+        if let Some(Refusal::Ended { id, state, when, .. }) = self.refuse_ended(&task) {
+            return Err(Refusal::Ended { id, state, when, hint: "" });
+        }
+        match word {
+            Word::Done => self.end(now, task.no, Ending::Completed, &summary),
+            Word::Failed => self.end(now, task.no, Ending::Failed, &summary),
+            Word::Blocked if summary.as_str().trim().is_empty() => return Err(Refusal::EmptyText),
+            Word::Blocked => self.block(now, task.no, &summary),
+        }
+        self.advance(now, task.lane);
+        self.task_done(task.no)
+    }
+
+    fn task_done(&self, no: TaskNo) -> Result<Done, Refusal> {
+        let task = self.tasks.get(no).cloned().ok_or(Refusal::NoTask { id: no.0.to_string() })?;
+        Ok(Done::Task { task, made: false })
+    }
+
+    pub(super) fn cancel(&mut self, now: &Now, by: &Principal, id: &str, why: Option<String>) -> Result<Done, Refusal> {
+        let task = self.find_task(id)?;
+        if let Some(refusal) = self.refuse_ended(&task) {
+            return Err(refusal);
+        }
+        let who = self.sender(by, None).label;
+        let text = match why {
+            Some(why) => Text::new(format!("canceled by {who}: {}", crate::text::cut(&why, 1_000))),
+            None => Text::new(format!("canceled by {who}")),
+        };
+        self.end(now, task.no, Ending::Canceled, &text);
+        self.advance(now, task.lane);
+        self.task_done(task.no)
+    }
+
+    pub(super) fn ack(&mut self, now: &Now, id: &str) -> Result<Done, Refusal> {
+        let task = self.find_task(id)?;
+        if task.acked.is_none() {
+            self.edit_task(task.no, |t| t.acked = Some(now.stamp()));
+            let name = self.session_name(task.session);
+            self.event(now, EventKind::Task, Some(&name), Some(&task.id), "acknowledged", "");
+        }
+        self.task_done(task.no)
+    }
+
+    /// The worker needs something from the asker. The lane is free for others meanwhile.
+    fn block(&mut self, now: &Now, no: TaskNo, question: &Text) {
+        let text = self.keep(question);
+        self.edit_task(no, |t| {
+            t.blocked = true;
+            t.question = Some(text);
+            t.dispatched = true;
+            t.changed = now.stamp();
+            t.seq += 1;
+        });
+        self.release(no);
+        self.note(now, no, question.as_str());
+        self.tell(now, no);
+    }
+
+    /// The one place where a task ends. An ended one is left as it is.
+    pub(super) fn end(&mut self, now: &Now, no: TaskNo, ending: Ending, words: &Text) {
+        let Some(task) = self.tasks.get(no).cloned() else {
+            return;
+        };
+        if !task.open() {
+            return;
+        }
+        let text = (!words.is_empty()).then(|| self.keep(words));
+        self.edit_task(no, |t| {
+            t.ending = Some(ending);
+            t.result = text;
+            t.ended = Some(now.stamp());
+            t.changed = now.stamp();
+            t.seq += 1;
+            t.pending = 0;
+        });
+        self.release(no);
+        self.void_deliveries(task.lane, no);
+        // A turn that works on what was cancelled is of no more use; after any other end it is
+        // left to finish by itself.
+        if ending == Ending::Canceled {
+            let turn = self.lanes.get(task.lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
+            if let Some(turn) = turn.filter(|t| t.task == Some(no) && t.state == TurnState::Running) {
+                self.edit_turn(turn.no, |t| t.state = TurnState::Stopping);
+            }
+        }
+        self.note(now, no, words.as_str());
+        self.tell(now, no);
+    }
+
+    /// The task gives its lane up; it gets it back only by a dispatch.
+    fn release(&mut self, no: TaskNo) {
+        let Some(lane) = self.tasks.get(no).map(|t| t.lane) else {
+            return;
+        };
+        if self.lanes.get(lane).is_some_and(|l| l.holder == Some(no)) {
+            self.edit_lane(lane, |l| l.holder = None);
+        }
+    }
+
+    fn void_deliveries(&mut self, lane: crate::id::LaneNo, task: TaskNo) {
+        let planned: Vec<_> = self.index.planned.get(&lane).into_iter().flatten().copied().collect();
+        for no in planned {
+            if self.deliveries.get(no).is_some_and(|d| d.task == Some(task)) {
+                self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
+            }
+        }
+    }
+
+    /// A line in the feed with the state as others see it now.
+    pub(super) fn note(&mut self, now: &Now, no: TaskNo, summary: &str) {
+        let Some(task) = self.tasks.get(no).cloned() else {
+            return;
+        };
+        let name = self.session_name(task.session);
+        let state = view::state(&task).word();
+        self.event(now, EventKind::Task, Some(&name), Some(&task.id), state, summary);
+    }
+
+    /// Tells whoever asked: an ask of this machine in this same commit, another machine by the
+    /// outbox. A report that has not gone yet is replaced: only the newest is worth telling.
+    pub(super) fn tell(&mut self, now: &Now, no: TaskNo) {
+        let Some(task) = self.tasks.get(no).cloned() else {
+            return;
+        };
+        match &task.asked_by {
+            None => {}
+            Some(AskedBy::Here(ask)) => self.hear(now, *ask, &view::known(&task)),
+            Some(AskedBy::Device { id, ask }) => {
+                if !task.has_outcome() {
+                    return;
+                }
+                let stale: Vec<_> = self.index.reports.get(&no).into_iter().flatten().copied().collect();
+                for row in stale {
+                    self.remove_outbox(row);
+                }
+                let known = view::known(&task);
+                let row = Outbox {
+                    no: crate::id::OutboxNo(self.next()),
+                    device: id.clone(),
+                    report: Report {
+                        ask: ask.clone(),
+                        task: no,
+                        task_id: task.id.clone(),
+                        seq: known.seq,
+                        state: known.state,
+                        text: known.text,
+                    },
+                    tries: 0,
+                    not_before: now.served,
+                    made: now.stamp(),
+                };
+                self.insert_outbox(now, row);
+            }
+        }
+    }
+}

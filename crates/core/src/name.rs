@@ -1,0 +1,123 @@
+//! Names of sessions, agents and tasks, as people write them: `SESSION`, `MACHINE/SESSION`,
+//! `MACHINE/SESSION:MESSAGE-ID`. Split at the first `/`, then at the first `:`; what a task id
+//! means is looked up, never taken apart.
+
+use crate::refusal::Refusal;
+
+/// Longest session name, in characters.
+pub const MAX_NAME: usize = 64;
+
+/// Session names that mean something else in an address.
+pub const RESERVED: [&str; 5] = ["outside", "owner", "localhost", "routine", "door"];
+
+/// Checks a session's name: first a letter or digit, then letters, digits, `.`, `_`, `-`; at most
+/// 64; none of [`RESERVED`]. ASCII letters only, since a name is part of addresses.
+pub fn check_session_name(name: &str) -> Result<(), Refusal> {
+    let fits = name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    if !fits {
+        return Err(Refusal::BadName { name: crate::text::cut(name, 80) });
+    }
+    if RESERVED.contains(&name) {
+        return Err(Refusal::ReservedName { name: name.to_string() });
+    }
+    Ok(())
+}
+
+/// An agent as written: a session, perhaps on a named machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRef {
+    /// Machine name, address or `localhost`; absent = look for the session on every machine.
+    pub machine: Option<String>,
+    /// The session's name.
+    pub session: String,
+}
+
+impl AgentRef {
+    /// Splits at the first `/` that is not inside brackets (an IPv6 address may be the machine).
+    pub fn parse(text: &str) -> Result<AgentRef, Refusal> {
+        let bad = || Refusal::BadAgent { text: crate::text::cut(text, 120) };
+        let (machine, session) = match text.split_once('/') {
+            Some((m, s)) => (Some(m), s),
+            None => (None, text),
+        };
+        if machine.is_some_and(|m| m.is_empty() || m.contains(char::is_whitespace)) {
+            return Err(bad());
+        }
+        check_session_name(session).map_err(|_| bad())?;
+        Ok(AgentRef { machine: machine.map(str::to_string), session: session.to_string() })
+    }
+}
+
+/// A task as written: an id, perhaps on a named machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRef {
+    /// Machine name, address or `localhost`; absent = this machine.
+    pub machine: Option<String>,
+    /// The task's id, whole: `SESSION:MESSAGE-ID`.
+    pub id: String,
+}
+
+impl TaskRef {
+    /// Splits at the first `/`; the id must hold a `:`.
+    pub fn parse(text: &str) -> Result<TaskRef, Refusal> {
+        let bad = || Refusal::BadTaskRef { text: crate::text::cut(text, 120) };
+        let (machine, id) = match text.split_once('/') {
+            Some((m, i)) => (Some(m.to_string()), i),
+            None => (None, text),
+        };
+        let blank = |s: &str| s.is_empty() || s.contains(|c: char| c.is_whitespace() || c.is_control());
+        let (session, mid) = id.split_once(':').ok_or_else(bad)?;
+        if blank(session) || blank(mid) || machine.as_deref().is_some_and(blank) {
+            return Err(bad());
+        }
+        Ok(TaskRef { machine, id: id.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn session_names_follow_the_rule() {
+        for (name, good) in [
+            ("review", true),
+            ("Web.app_2-x", true),
+            ("7", true),
+            ("", false),
+            (".hidden", false),
+            ("a b", false),
+            ("a/b", false),
+            ("a:b", false),
+            ("käse", false),
+            ("owner", false),
+            ("door", false),
+            ("doors", true),
+        ] {
+            assert_eq!(check_session_name(name).is_ok(), good, "{name}");
+        }
+        assert!(check_session_name(&"a".repeat(64)).is_ok());
+        assert!(check_session_name(&"a".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn agents_and_tasks_split_at_the_first_slash_then_the_first_colon() {
+        let agent = |t: &str| AgentRef::parse(t).ok().map(|a| (a.machine, a.session));
+        let some = |m: &str, s: &str| Some((Some(m.to_string()), s.to_string()));
+        assert_eq!(agent("homeserver/review"), some("homeserver", "review"));
+        assert_eq!(agent("[fd00::1]/review"), some("[fd00::1]", "review"));
+        assert_eq!(agent("review"), Some((None, "review".into())));
+        for bad in ["", "/x", "a/", "a/b/c", "a/b c", "a/b\n"] {
+            assert_eq!(agent(bad), None, "{bad:?}");
+        }
+        let task = |t: &str| TaskRef::parse(t).ok().map(|a| (a.machine, a.id));
+        assert_eq!(task("homeserver/review:cli-1"), some("homeserver", "review:cli-1"));
+        assert_eq!(task("[fd00::1]/review:x"), some("[fd00::1]", "review:x"));
+        assert_eq!(task("review:a:b"), Some((None, "review:a:b".into())));
+        for bad in ["review", "m/review", "review:", ":x", "m/review:a b", "m/review:\n", "/review:x"] {
+            assert_eq!(task(bad), None, "{bad:?}");
+        }
+    }
+}

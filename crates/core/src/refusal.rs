@@ -1,0 +1,101 @@
+//! What the desk refuses, each with its kind and a message that says what to do next. The wire's
+//! codes are chosen from these at one place each (`server`), never from the text.
+
+use thiserror::Error;
+
+use crate::Kind;
+
+/// A request that changes nothing, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error(
+        "'{name}' cannot be a session's name: begin with a letter or digit, then letters, digits, '.', '_' or '-', at most 64 characters"
+    )]
+    BadName { name: String },
+    #[error("the name '{name}' is reserved: choose another")]
+    ReservedName { name: String },
+    #[error("'{text}' is not an agent: write MACHINE/SESSION, for example homeserver/review")]
+    BadAgent { text: String },
+    #[error("'{text}' is not a task: write MACHINE/SESSION:MESSAGE-ID, or SESSION:MESSAGE-ID for one on this machine")]
+    BadTaskRef { text: String },
+    #[error(
+        "there is already a session '{name}' on this machine: choose another name, or remove it with: session remove {name}"
+    )]
+    NameTaken { name: String },
+    #[error("no session '{name}' on {machine}{hint}")]
+    NoSession { name: String, machine: String, hint: String },
+    #[error("no task '{id}' here")]
+    NoTask { id: String },
+    #[error("no ask '{id}' here")]
+    NoAsk { id: String },
+    #[error("the message has no text")]
+    EmptyText,
+    #[error("the {what} is {len} bytes; at most {max} are taken")]
+    TooLong { what: &'static str, len: usize, max: usize },
+    #[error(
+        "message id '{mid}' was used for another text on {when} (task {task}): use a fresh message id for a new request"
+    )]
+    OtherText { mid: String, when: String, task: String },
+    #[error(
+        "message id '{mid}' was task {task}, which ended on {when} and is no longer kept: use a fresh message id for a new request"
+    )]
+    LongGone { mid: String, task: String, when: String },
+    #[error("task {id} is already {state} since {when}; a final state does not change{hint}")]
+    Ended { id: String, state: &'static str, when: String, hint: &'static str },
+    #[error("task {id} belongs to the session '{owner}': only it, or the owner on this machine, may say how it ended")]
+    NotYourTask { id: String, owner: String },
+    #[error(
+        "how a task ended is said on the worker's own machine: run it there, or ask for it to be cancelled with: a2a cancel"
+    )]
+    UpdateFromAway,
+    #[error("'{word}' is not done, blocked or failed")]
+    BadWord { word: String },
+    #[error("session '{name}' has {waiting} tasks waiting, the limit: wait, cancel some, or ask another agent")]
+    QueueFull { name: String, waiting: usize },
+    #[error("task {id} has {waiting} messages waiting, the limit: wait until the worker has read them")]
+    TooManyAnswers { id: String, waiting: usize },
+    #[error("{asks} asks are open on this machine, the limit: cancel some with: a2a cancel")]
+    TooManyAsks { asks: usize },
+    #[error("this machine has {sessions} sessions, the limit: remove some first")]
+    TooManySessions { sessions: usize },
+    #[error(
+        "session '{name}' runs a command for each task and takes no messages of a person: use: a2a send {name} TEXT"
+    )]
+    NoConversation { name: String },
+    #[error("a report about ask '{ask}' came from a device that was not asked")]
+    WrongReporter { ask: String },
+    #[error("{what} is the owner's to do, not a session's")]
+    OwnersOnly { what: &'static str },
+    #[error("'shrooms/fresh' is not possible here: the owner of '{name}' has not allowed it")]
+    FreshImpossible { name: String },
+}
+
+impl Refusal {
+    /// What kind of refusal this is.
+    pub fn kind(&self) -> Kind {
+        use Refusal::*;
+        match self {
+            BadName { .. }
+            | ReservedName { .. }
+            | BadAgent { .. }
+            | BadTaskRef { .. }
+            | EmptyText
+            | TooLong { .. }
+            | BadWord { .. } => Kind::User,
+            NoSession { .. } | NoTask { .. } | NoAsk { .. } => Kind::NotFound,
+            NameTaken { .. } | OtherText { .. } | LongGone { .. } | Ended { .. } | NoConversation { .. } => {
+                Kind::Conflict
+            }
+            NotYourTask { .. } | UpdateFromAway | WrongReporter { .. } | OwnersOnly { .. } | FreshImpossible { .. } => {
+                Kind::Refused
+            }
+            QueueFull { .. } | TooManyAnswers { .. } | TooManyAsks { .. } | TooManySessions { .. } => Kind::Unavailable,
+        }
+    }
+}
+
+/// A wall time as errors show it (UTC, seconds).
+pub fn when(wall_ms: i64) -> String {
+    let at = jiff::Timestamp::from_millisecond(wall_ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}

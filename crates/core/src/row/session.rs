@@ -1,0 +1,101 @@
+//! Sessions and lanes: which program works where, and one queue for each conversation of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
+use crate::time::Stamp;
+
+/// One named agent: one harness in one directory on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub uid: SessionUid,
+    /// Unique among the sessions that are not removed.
+    pub name: String,
+    pub harness: Harness,
+    /// Absolute path of the directory that it works in.
+    pub dir: String,
+    pub state: SessionState,
+    /// Its main lane.
+    pub lane: LaneNo,
+    pub created: Stamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<Stamp>,
+}
+
+/// The program behind a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Harness {
+    /// A program of the owner's, run once for each task.
+    Command {
+        argv: Vec<String>,
+        /// Its stdin has all that a worker reads, not the request alone.
+        #[serde(default)]
+        framed: bool,
+        /// A run that a crash cut off is run again instead of failed.
+        #[serde(default)]
+        rerun_on_crash: bool,
+        /// It takes turns: results of its own asks run it too. For the scripted harness of the
+        /// tests alone; a command of the owner's is never run by a result.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        takes_turns: bool,
+    },
+}
+
+impl Harness {
+    /// Its name on the wire and in lists.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Harness::Command { takes_turns: true, .. } => "scripted",
+            Harness::Command { .. } => "command",
+        }
+    }
+
+    /// Whether results of its own asks reach it as turns.
+    pub fn takes_turns(&self) -> bool {
+        matches!(self, Harness::Command { takes_turns: true, .. })
+    }
+}
+
+/// Whether a session's lanes are served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// Takes work.
+    Ready,
+    /// Keeps its queue, starts nothing, until it is started again.
+    Stopped { why: String },
+    /// Gone for others; kept for what refers to it.
+    Removed,
+}
+
+/// One conversation of a session, and its queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    pub no: LaneNo,
+    pub session: SessionUid,
+    pub kind: LaneKind,
+    /// Counts fresh starts; a word from an earlier conversation does not fit.
+    #[serde(default)]
+    pub generation: u32,
+    /// The turn that runs, or that may still run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnNo>,
+    /// The one task that has the lane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<TaskNo>,
+    /// Nothing is started before this served time (ms), after a start that could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<i64>,
+    /// Why it waits, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub waits_for: String,
+}
+
+/// Whose conversation a lane is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// The session's own.
+    Main,
+}

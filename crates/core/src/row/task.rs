@@ -1,0 +1,260 @@
+//! Tasks, messages, deliveries and turns. The A2A state is a view of a task's facts (`view`); no
+//! rule asks for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, SessionUid, TaskNo, TurnNo};
+use crate::principal::{Ns, Sender};
+use crate::text::TextRef;
+use crate::time::{Boot, Stamp};
+
+/// A message as received; when its task is gone, the tombstone that keeps its id from running
+/// again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub no: MessageNo,
+    pub session: SessionUid,
+    pub ns: Ns,
+    /// As the sender chose it.
+    pub mid: String,
+    /// The task that it is a follow-up to; absent = it asked for a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_task: Option<TaskNo>,
+    /// Over the parts, not the metadata.
+    pub digest: Digest,
+    pub task: TaskNo,
+    pub task_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<TextRef>,
+    pub at: Stamp,
+}
+
+/// What one message asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    pub no: TaskNo,
+    /// Never changes, whatever happens to the session's name.
+    pub id: String,
+    pub session: SessionUid,
+    pub lane: LaneNo,
+    pub sender: Sender,
+    pub ns: Ns,
+    pub mid: String,
+    pub ends_by: EndsBy,
+    pub gate: Gate,
+    /// Its place in the lane's queue: smaller goes first.
+    pub position: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub request: TextRef,
+    pub context: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<String>,
+    /// A delivery for it exists: it is no longer in the queue.
+    #[serde(default)]
+    pub dispatched: bool,
+    /// The worker said that it needs something from the asker.
+    #[serde(default)]
+    pub blocked: bool,
+    /// What it needs, kept after the answer for the worker's next run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<TextRef>,
+    /// Messages from the asker that the worker has not read yet.
+    #[serde(default)]
+    pub pending: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// The summary, or why it ended as it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<TextRef>,
+    pub stored: Stamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Stamp>,
+    /// The last change that others can see.
+    pub changed: Stamp,
+    /// Counts those changes: what a report is numbered with.
+    pub seq: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acked: Option<Stamp>,
+    /// Who is told of what matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<AskedBy>,
+}
+
+/// Where word of a task goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskedBy {
+    /// An ask of this same machine: told in the same commit.
+    Here(AskNo),
+    /// A daemon on another device, by the device's stable identity and the ask's id there.
+    Device { id: String, ask: String },
+}
+
+/// How a task comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndsBy {
+    /// By the worker's word.
+    Word,
+    /// By its turn (rounds, guests).
+    Turn,
+    /// By the program's exit.
+    Exit,
+}
+
+/// What keeps a waiting task from being started, besides the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    Open,
+    /// From a cage that the owner has not allowed.
+    Held,
+    /// Set aside by the owner.
+    Parked,
+}
+
+/// The four final states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Completed,
+    Failed,
+    Rejected,
+    Canceled,
+}
+
+impl Ending {
+    /// The word that people read.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ending::Completed => "completed",
+            Ending::Failed => "failed",
+            Ending::Rejected => "rejected",
+            Ending::Canceled => "canceled",
+        }
+    }
+}
+
+/// One thing written to a harness.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    pub no: DeliveryNo,
+    pub session: SessionUid,
+    pub lane: LaneNo,
+    pub kind: DeliveryKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskNo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<TextRef>,
+    /// More from the asker that goes along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra: Vec<TextRef>,
+    pub state: DeliveryState,
+    /// How often it was attempted, over all boots.
+    pub attempt: u32,
+    /// Served times (ms) of attempts that never started, the newest three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub misses: Vec<i64>,
+    /// Perhaps a repeat: an earlier attempt was cut off and may have been read.
+    #[serde(default)]
+    pub repeat: bool,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryKind {
+    Task,
+    /// The first word to a blocked task.
+    Answer,
+    /// More on a task that was not blocked, or was answered already.
+    Correction,
+    /// How an ask of this session's own came out.
+    Result,
+}
+
+/// How far a delivery is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryState {
+    Planned,
+    /// Committed as attempted; its first byte may have been written.
+    Attempting,
+    /// The harness has it.
+    Taken,
+    /// Over: read and worked on, or never to be written any more.
+    Ended,
+}
+
+/// One run of the harness.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    pub no: TurnNo,
+    pub session: SessionUid,
+    pub lane: LaneNo,
+    /// The boot that may start it; an earlier boot's is never started, only asked about.
+    pub boot: Boot,
+    pub attempt: u32,
+    /// What it was started for.
+    pub cause: DeliveryNo,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNo>,
+    pub state: TurnState,
+    /// How it ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub how: Option<TurnHow>,
+    pub begun: Stamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Stamp>,
+}
+
+/// How far a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    Running,
+    /// To be ended: its task was cancelled, its session stopped or removed.
+    Stopping,
+    /// Its process was lost: what became of it must be found out before anything else runs.
+    Lost,
+    Ended,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnHow {
+    /// By itself, with this exit code (absent: by a signal).
+    Exit(Option<i32>),
+    /// By our stop.
+    Stopped,
+    /// Cut off by a crash after it had begun.
+    Interrupted,
+    /// It never began.
+    NeverBegan,
+}
+
+impl Task {
+    /// Not ended.
+    pub fn open(&self) -> bool {
+        self.ending.is_none()
+    }
+
+    /// It is the asker's turn: the worker asked, and no answer is on its way.
+    pub fn awaits_asker(&self) -> bool {
+        self.open() && self.blocked && self.pending == 0
+    }
+
+    /// Something that a waiting asker would want to know has happened.
+    pub fn has_outcome(&self) -> bool {
+        !self.open() || self.awaits_asker() || self.gate == Gate::Held
+    }
+}

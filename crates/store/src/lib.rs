@@ -1,0 +1,15 @@
+//! Durable truth: one writer, group commit. `state.db` holds the desk's rows (synchronous FULL:
+//! nothing is acknowledged before its commit returned); `log.db` holds what sessions said
+//! (bounded, droppable). Knows rows, not rules.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod error;
+mod log;
+mod read;
+mod schema;
+mod write;
+
+pub use error::StoreError;
+pub use log::{LogLine, LogReader, LogWriter};
+pub use read::{AskPage, Feed, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};
+pub use write::{Lock, Store};

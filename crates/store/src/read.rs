@@ -1,0 +1,296 @@
+//! Reading beside the writer: a few connections of their own, each answer as of the last commit.
+//! Gets and lists never pass the desk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
+use shrooms_core::TextRef;
+use shrooms_core::id::{AskNo, SessionUid, TaskNo};
+use shrooms_core::row::{Ask, AskTo, Event, Lane, Message, Session, Task};
+use shrooms_core::view;
+
+use crate::StoreError;
+use crate::write::parse;
+
+/// Connections kept open: as many as can be used on a small machine; more are made and closed
+/// again when more ask at once.
+const KEPT: usize = 4;
+
+/// Reads `state.db`; cheap to share.
+pub struct Reader {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// A task's texts, for those who show it.
+#[derive(Clone, Debug, Default)]
+pub struct TaskTexts {
+    /// The request and what the asker sent later, in order, each with its message id.
+    pub asked: Vec<(String, String)>,
+    /// The result or the open question.
+    pub words: Option<String>,
+    /// Place in the queue from 1; 0 for one that does not wait there.
+    pub place: i64,
+}
+
+/// Which tasks to list.
+#[derive(Clone, Debug, Default)]
+pub struct TaskFilter {
+    pub session: Option<SessionUid>,
+    pub context: Option<String>,
+    /// The state's word.
+    pub state: Option<String>,
+    /// Changed at or after, wall milliseconds.
+    pub since: Option<i64>,
+    /// After this place: (changed, number) of the last one seen.
+    pub after: Option<(i64, i64)>,
+    pub limit: usize,
+}
+
+/// One page of tasks, the newest change first.
+#[derive(Clone, Debug, Default)]
+pub struct TaskPage {
+    pub tasks: Vec<Task>,
+    /// Where the next page begins; absent on the last.
+    pub next: Option<(i64, i64)>,
+    /// Matches before paging.
+    pub total: i64,
+}
+
+/// A session with what lists show.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    pub session: Session,
+    pub lane: Lane,
+    pub open: i64,
+    pub waiting: i64,
+}
+
+/// Asks, the newest first.
+pub type AskPage = Vec<Ask>;
+
+/// A stretch of the event feed.
+#[derive(Clone, Debug, Default)]
+pub struct Feed {
+    pub events: Vec<Event>,
+    /// The oldest number that is kept; 0 when there is none.
+    pub oldest: i64,
+}
+
+impl Reader {
+    /// A reader of the `state.db` in `dir`, which must exist.
+    pub fn open(dir: &Path) -> Result<Reader, StoreError> {
+        let reader = Reader { path: dir.join("state.db"), idle: Mutex::new(Vec::new()) };
+        reader.with(|_| Ok(()))?;
+        Ok(reader)
+    }
+
+    fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+        let db = match idle {
+            Some(db) => db,
+            None => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let db = Connection::open_with_flags(&self.path, flags)?;
+                db.busy_timeout(std::time::Duration::from_secs(5))?;
+                db
+            }
+        };
+        let out = read(&db);
+        let mut idle = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(db);
+        }
+        out
+    }
+
+    /// The task of this id.
+    pub fn task(&self, id: &str) -> Result<Option<Task>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM task WHERE id = ?1")?;
+            let row: Option<String> = s.query_row([id], |r| r.get(0)).optional()?;
+            row.map(|r| parse("task", &r)).transpose()
+        })
+    }
+
+    /// The task of this number.
+    pub fn task_no(&self, no: TaskNo) -> Result<Option<Task>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM task WHERE no = ?1")?;
+            let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
+            row.map(|r| parse("task", &r)).transpose()
+        })
+    }
+
+    /// The texts of a task.
+    pub fn texts(&self, task: &Task) -> Result<TaskTexts, StoreError> {
+        self.with(|db| {
+            let text = |t: TextRef| -> Result<String, StoreError> { text_of(db, t.no) };
+            let mut s = db.prepare_cached("SELECT row FROM message WHERE task = ?1 ORDER BY no")?;
+            let rows = s.query_map([task.no.0], |r| r.get::<_, String>(0))?;
+            let mut asked = Vec::new();
+            for row in rows {
+                let message: Message = parse("message", &row?)?;
+                if let Some(t) = message.text {
+                    asked.push((message.mid, text(t)?));
+                }
+            }
+            let words = view::words(task).map(text).transpose()?;
+            let mut s = db.prepare_cached(
+                "SELECT count(*) FROM task WHERE lane = ?1 AND queued = 1 AND position <= ?2
+                 AND EXISTS (SELECT 1 FROM task WHERE no = ?3 AND queued = 1)",
+            )?;
+            let place = s.query_row(params![task.lane.0, task.position, task.no.0], |r| r.get(0))?;
+            Ok(TaskTexts { asked, words, place })
+        })
+    }
+
+    /// A text by its number.
+    pub fn text(&self, no: i64) -> Result<String, StoreError> {
+        self.with(|db| text_of(db, no))
+    }
+
+    /// A page of tasks.
+    pub fn tasks(&self, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+        let mut conditions = vec!["1 = 1".to_string()];
+        let mut values: Vec<Value> = Vec::new();
+        let mut add = |condition: &str, value: Value| {
+            values.push(value);
+            conditions.push(condition.replace('#', &format!("?{}", values.len())));
+        };
+        if let Some(uid) = filter.session {
+            add("session = #", Value::Integer(uid.0));
+        }
+        if let Some(context) = &filter.context {
+            add("context = #", Value::Text(context.clone()));
+        }
+        if let Some(state) = &filter.state {
+            add("state = #", Value::Text(state.clone()));
+        }
+        if let Some(since) = filter.since {
+            add("changed >= #", Value::Integer(since));
+        }
+        let matching = conditions.join(" AND ");
+        self.with(|db| {
+            let count = format!("SELECT count(*) FROM task WHERE {matching}");
+            let total = db.prepare_cached(&count)?.query_row(params_from_iter(&values), |r| r.get(0))?;
+            let mut values = values.clone();
+            let mut page = matching.clone();
+            if let Some((changed, no)) = filter.after {
+                values.push(Value::Integer(changed));
+                values.push(Value::Integer(no));
+                page.push_str(&format!(" AND (changed, no) < (?{}, ?{})", values.len() - 1, values.len()));
+            }
+            values.push(Value::Integer(filter.limit as i64 + 1));
+            let sql =
+                format!("SELECT row FROM task WHERE {page} ORDER BY changed DESC, no DESC LIMIT ?{}", values.len());
+            let mut s = db.prepare_cached(&sql)?;
+            let rows = s.query_map(params_from_iter(&values), |r| r.get::<_, String>(0))?;
+            let mut tasks: Vec<Task> = Vec::new();
+            for row in rows {
+                tasks.push(parse("task", &row?)?);
+            }
+            let more = tasks.len() > filter.limit;
+            tasks.truncate(filter.limit);
+            let next = tasks.last().filter(|_| more).map(|t| (t.changed.wall, t.no.0));
+            Ok(TaskPage { tasks, next, total })
+        })
+    }
+
+    /// The sessions that are there, by name.
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached(
+                "SELECT s.row, l.row,
+                 (SELECT count(*) FROM task t WHERE t.session = s.uid AND t.open = 1),
+                 (SELECT count(*) FROM task t WHERE t.lane = l.no AND t.queued = 1)
+                 FROM session s JOIN lane l ON l.session = s.uid WHERE s.live = 1 ORDER BY s.name",
+            )?;
+            let rows =
+                s.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?, r.get(2)?, r.get(3)?)))?;
+            let mut out = Vec::new();
+            for row in rows {
+                let (session, lane, open, waiting) = row?;
+                out.push(SessionRow {
+                    session: parse("session", &session)?,
+                    lane: parse("lane", &lane)?,
+                    open,
+                    waiting,
+                });
+            }
+            Ok(out)
+        })
+    }
+
+    /// The session of a uid, also one that was removed.
+    pub fn session(&self, uid: SessionUid) -> Result<Option<Session>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM session WHERE uid = ?1")?;
+            let row: Option<String> = s.query_row([uid.0], |r| r.get(0)).optional()?;
+            row.map(|r| parse("session", &r)).transpose()
+        })
+    }
+
+    /// Asks that are open (`all` = ended ones too), the newest first, at most `limit`.
+    pub fn asks(&self, all: bool, limit: usize) -> Result<AskPage, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached(
+                "SELECT row FROM ask WHERE ?1 OR live = 1 OR json_extract(row, '$.told') = 0 ORDER BY no DESC LIMIT ?2",
+            )?;
+            let rows = s.query_map(params![all, limit as i64], |r| r.get::<_, String>(0))?;
+            rows.map(|r| parse("ask", &r?)).collect()
+        })
+    }
+
+    /// The ask of this number.
+    pub fn ask(&self, no: AskNo) -> Result<Option<Ask>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM ask WHERE no = ?1")?;
+            let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
+            row.map(|r| parse("ask", &r)).transpose()
+        })
+    }
+
+    /// The ask behind a task of another device, by that device's stable identity; `None` = of this
+    /// machine.
+    pub fn ask_of(&self, device: Option<&str>, task_id: &str) -> Result<Option<Ask>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM ask WHERE task_id = ?1 ORDER BY no DESC")?;
+            let rows = s.query_map([task_id], |r| r.get::<_, String>(0))?;
+            for row in rows {
+                let ask: Ask = parse("ask", &row?)?;
+                let fits = match (&ask.to, device) {
+                    (AskTo::Here { .. }, None) => true,
+                    (AskTo::Device { id, .. }, Some(device)) => id == device,
+                    _ => false,
+                };
+                if fits {
+                    return Ok(Some(ask));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// The feed after `seq`, at most `limit` events.
+    pub fn events(&self, seq: i64, limit: usize) -> Result<Feed, StoreError> {
+        self.with(|db| {
+            let oldest = db
+                .prepare_cached("SELECT seq FROM event ORDER BY seq LIMIT 1")?
+                .query_row([], |r| r.get(0))
+                .optional()?
+                .unwrap_or(0);
+            let mut s = db.prepare_cached("SELECT row FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+            let rows = s.query_map(params![seq, limit as i64], |r| r.get::<_, String>(0))?;
+            let events = rows.map(|r| parse("event", &r?)).collect::<Result<Vec<_>, StoreError>>()?;
+            Ok(Feed { events, oldest })
+        })
+    }
+}
+
+fn text_of(db: &Connection, no: i64) -> Result<String, StoreError> {
+    let mut s = db.prepare_cached("SELECT text FROM blob WHERE no = ?1")?;
+    Ok(s.query_row([no], |r| r.get(0))?)
+}

@@ -1,0 +1,53 @@
+//! The tables. A row is the core's row as JSON beside the few columns that are searched by, so
+//! that a later field needs no migration (ADR 0001).
+
+use rusqlite::Connection;
+
+use crate::StoreError;
+
+/// The schema that this program writes; migrations go forward only.
+pub const SCHEMA: i64 = 1;
+
+const STATE: &str = "
+CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), row TEXT NOT NULL);
+CREATE TABLE blob (no INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE session (uid INTEGER PRIMARY KEY, name TEXT NOT NULL, live INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE UNIQUE INDEX session_name ON session (name) WHERE live = 1;
+CREATE TABLE lane (no INTEGER PRIMARY KEY, session INTEGER NOT NULL, busy INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE message (no INTEGER PRIMARY KEY, session INTEGER NOT NULL, ns TEXT NOT NULL, mid TEXT NOT NULL,
+    in_task INTEGER NOT NULL, task INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE UNIQUE INDEX message_key ON message (session, mid, ns, in_task);
+CREATE INDEX message_task ON message (task);
+CREATE TABLE task (no INTEGER PRIMARY KEY, id TEXT NOT NULL, session INTEGER NOT NULL, lane INTEGER NOT NULL,
+    open INTEGER NOT NULL, queued INTEGER NOT NULL, position INTEGER NOT NULL, state TEXT NOT NULL,
+    context TEXT NOT NULL, changed INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE UNIQUE INDEX task_id ON task (id);
+CREATE INDEX task_open ON task (session) WHERE open = 1;
+CREATE INDEX task_queue ON task (lane, position) WHERE queued = 1;
+CREATE INDEX task_changed ON task (session, changed DESC, no DESC);
+CREATE INDEX task_all_changed ON task (changed DESC, no DESC);
+CREATE TABLE delivery (no INTEGER PRIMARY KEY, open INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE INDEX delivery_open ON delivery (no) WHERE open = 1;
+CREATE TABLE turn (no INTEGER PRIMARY KEY, open INTEGER NOT NULL, task INTEGER, row TEXT NOT NULL);
+CREATE INDEX turn_open ON turn (no) WHERE open = 1;
+CREATE TABLE ask (no INTEGER PRIMARY KEY, agent TEXT NOT NULL, mid TEXT NOT NULL, task_id TEXT,
+    live INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE UNIQUE INDEX ask_key ON ask (agent, mid);
+CREATE INDEX ask_task ON ask (task_id);
+CREATE INDEX ask_live ON ask (no) WHERE live = 1;
+CREATE TABLE outbox (no INTEGER PRIMARY KEY, task INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL);
+";
+
+/// Makes the tables of a new `state.db`, or checks the version of one that is there.
+pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
+    let found: i64 = db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))?;
+    match found {
+        0 => {
+            let sql = format!("BEGIN;{STATE}PRAGMA user_version = {SCHEMA};COMMIT;");
+            db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
+        }
+        SCHEMA => Ok(()),
+        found => Err(StoreError::Newer { path: path.to_string(), found, known: SCHEMA }),
+    }
+}

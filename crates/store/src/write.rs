@@ -1,0 +1,243 @@
+//! The one writer: opens the state, reads what is open, commits batches. A commit that fails
+//! leaves the store as it was.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use shrooms_core::desk::{Loaded, MessageKey, Wants};
+use shrooms_core::id::TaskNo;
+use shrooms_core::row::{Ask, Change, DeliveryState, Gate, Message, Meta, Open, Task};
+use shrooms_core::view;
+
+use crate::{StoreError, schema};
+
+/// How long the writer waits for a lock: only a person with a database tool can hold one.
+const BUSY_MS: u64 = 5_000;
+
+/// The right to serve a state directory; released when the process ends, however it does.
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of `dir`, or says who has it.
+    pub fn take(dir: &Path) -> Result<Lock, StoreError> {
+        let shown = dir.display().to_string();
+        let broken = |e: std::io::Error| StoreError::Directory { dir: shown.clone(), why: e.to_string() };
+        let file = File::options().create(true).truncate(false).write(true).open(dir.join("lock")).map_err(broken)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked { dir: shown }),
+            Err(std::fs::TryLockError::Error(e)) => Err(broken(e)),
+        }
+    }
+}
+
+/// The writer's connection to `state.db`.
+pub struct Store {
+    db: Connection,
+    path: PathBuf,
+}
+
+pub(crate) fn parse<T: DeserializeOwned>(table: &'static str, json: &str) -> Result<T, StoreError> {
+    serde_json::from_str(json).map_err(|e| StoreError::Row { table, why: e.to_string() })
+}
+
+fn json<T: Serialize>(table: &'static str, row: &T) -> Result<String, StoreError> {
+    serde_json::to_string(row).map_err(|e| StoreError::Row { table, why: e.to_string() })
+}
+
+impl Store {
+    /// Opens `state.db` in `dir`, making it if there is none. Never overwrites one that cannot be
+    /// read.
+    pub fn open(dir: &Path) -> Result<Store, StoreError> {
+        let path = dir.join("state.db");
+        let shown = path.display().to_string();
+        let sort = |e| StoreError::sort(e, &shown);
+        let db = Connection::open(&path).map_err(sort)?;
+        db.busy_timeout(std::time::Duration::from_millis(BUSY_MS)).map_err(sort)?;
+        db.pragma_update(None, "journal_mode", "WAL").map_err(sort)?;
+        db.pragma_update(None, "synchronous", "FULL").map_err(sort)?;
+        db.pragma_update(None, "foreign_keys", "OFF").map_err(sort)?;
+        db.set_prepared_statement_cache_capacity(64);
+        schema::prepare(&db, &shown)?;
+        Ok(Store { db, path })
+    }
+
+    /// The meta row; absent in a new state.
+    pub fn meta(&self) -> Result<Option<Meta>, StoreError> {
+        let row: Option<String> =
+            self.db.query_row("SELECT row FROM meta WHERE id = 1", [], |r| r.get(0)).optional()?;
+        row.map(|r| parse("meta", &r)).transpose()
+    }
+
+    /// All rows that are open.
+    pub fn open_rows(&self) -> Result<Open, StoreError> {
+        Ok(Open {
+            sessions: self.all("session", "SELECT row FROM session WHERE live = 1")?,
+            lanes: self.all(
+                "lane",
+                "SELECT row FROM lane WHERE busy = 1 OR session IN (SELECT uid FROM session WHERE live = 1)",
+            )?,
+            messages: self.all(
+                "message",
+                "SELECT m.row FROM task t JOIN message m ON m.task = t.no WHERE t.open = 1 ORDER BY m.no",
+            )?,
+            tasks: self.all("task", "SELECT row FROM task WHERE open = 1 ORDER BY no")?,
+            deliveries: self.all("delivery", "SELECT row FROM delivery WHERE open = 1 ORDER BY no")?,
+            turns: self.all("turn", "SELECT row FROM turn WHERE open = 1 ORDER BY no")?,
+            asks: self.all("ask", "SELECT row FROM ask WHERE live = 1 ORDER BY no")?,
+            outbox: self.all("outbox", "SELECT row FROM outbox ORDER BY no")?,
+        })
+    }
+
+    fn all<T: DeserializeOwned>(&self, table: &'static str, sql: &str) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.db.prepare(sql)?;
+        let rows = statement.query_map([], |r| r.get::<_, String>(0))?;
+        rows.map(|r| parse(table, &r?)).collect()
+    }
+
+    /// Writes a batch, all or nothing. When this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] passes when there is room again; after any error nothing of the batch
+    /// is there.
+    pub fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+        let path = self.path.display().to_string();
+        let tx = self.db.transaction().map_err(|e| StoreError::sort(e, &path))?;
+        for change in changes {
+            write(&tx, change).map_err(|e| match e {
+                StoreError::Sqlite(e) => StoreError::sort(e, &path),
+                other => other,
+            })?;
+        }
+        tx.commit().map_err(|e| StoreError::sort(e, &path))
+    }
+
+    /// Reads what the desk wants to know before it decides a request.
+    pub fn load(&self, wants: &Wants) -> Result<Loaded, StoreError> {
+        let mut loaded = Loaded::default();
+        if let Some(key) = &wants.message {
+            loaded.message = self.message(key)?;
+        }
+        if let Some(id) = &wants.task {
+            loaded.task = self.task("SELECT row FROM task WHERE id = ?1", id)?;
+        }
+        if let (Some((ns, mid)), Some(task)) = (&wants.in_task, &loaded.task) {
+            let key = MessageKey { session: task.session, ns: ns.clone(), mid: mid.clone(), in_task: Some(task.no) };
+            loaded.message = self.message(&key)?;
+        }
+        if let (Some(message), None) = (&loaded.message, &loaded.task) {
+            loaded.task = self.task("SELECT row FROM task WHERE no = ?1", &message.task.0)?;
+        }
+        if let Some(id) = &wants.free_id {
+            let mut found = self.db.prepare_cached("SELECT 1 FROM task WHERE id = ?1")?;
+            loaded.id_taken = found.exists([id])?;
+        }
+        if let Some(no) = wants.ask {
+            loaded.ask = self.ask("SELECT row FROM ask WHERE no = ?1", params![no.0])?;
+        }
+        if let Some((agent, mid)) = &wants.ask_mid {
+            loaded.ask = self.ask("SELECT row FROM ask WHERE agent = ?1 AND mid = ?2", params![agent, mid])?;
+        }
+        Ok(loaded)
+    }
+
+    fn message(&self, key: &MessageKey) -> Result<Option<Message>, StoreError> {
+        let sql = "SELECT row FROM message WHERE session = ?1 AND mid = ?2 AND ns = ?3 AND in_task = ?4";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let in_task = key.in_task.map_or(0, |t| t.0);
+        let row: Option<String> =
+            statement.query_row(params![key.session.0, key.mid, key.ns.0, in_task], |r| r.get(0)).optional()?;
+        row.map(|r| parse("message", &r)).transpose()
+    }
+
+    fn task(&self, sql: &str, by: &dyn rusqlite::ToSql) -> Result<Option<Arc<Task>>, StoreError> {
+        let row: Option<String> = self.db.prepare_cached(sql)?.query_row([by], |r| r.get(0)).optional()?;
+        row.map(|r| parse("task", &r).map(Arc::new)).transpose()
+    }
+
+    fn ask(&self, sql: &str, by: impl rusqlite::Params) -> Result<Option<Ask>, StoreError> {
+        let row: Option<String> = self.db.prepare_cached(sql)?.query_row(by, |r| r.get(0)).optional()?;
+        row.map(|r| parse("ask", &r)).transpose()
+    }
+
+    /// A text that was committed.
+    pub fn text(&self, no: i64) -> Result<String, StoreError> {
+        let mut statement = self.db.prepare_cached("SELECT text FROM blob WHERE no = ?1")?;
+        Ok(statement.query_row([no], |r| r.get(0))?)
+    }
+
+    /// The texts of a task's follow-ups that are kept, and others by number.
+    pub fn task_row(&self, no: TaskNo) -> Result<Option<Arc<Task>>, StoreError> {
+        self.task("SELECT row FROM task WHERE no = ?1", &no.0)
+    }
+}
+
+fn write(tx: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
+    let put = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
+        tx.prepare_cached(sql)?.execute(values)?;
+        Ok(())
+    };
+    match change {
+        Change::Meta(m) => put("INSERT OR REPLACE INTO meta (id, row) VALUES (1, ?1)", &[&json("meta", m)?]),
+        Change::Blob(no, text) => put("INSERT INTO blob (no, text) VALUES (?1, ?2)", &[no, &text.as_str()]),
+        Change::Session(s) => put(
+            "INSERT OR REPLACE INTO session (uid, name, live, row) VALUES (?1, ?2, ?3, ?4)",
+            &[&s.uid.0, &s.name, &s.removed.is_none(), &json("session", s)?],
+        ),
+        Change::Lane(l) => put(
+            "INSERT OR REPLACE INTO lane (no, session, busy, row) VALUES (?1, ?2, ?3, ?4)",
+            &[&l.no.0, &l.session.0, &l.turn.is_some(), &json("lane", l)?],
+        ),
+        Change::Message(m) => put(
+            "INSERT INTO message (no, session, ns, mid, in_task, task, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (no) DO UPDATE SET row = excluded.row",
+            &[&m.no.0, &m.session.0, &m.ns.0, &m.mid, &m.in_task.map_or(0, |t| t.0), &m.task.0, &json("message", m)?],
+        ),
+        Change::Task(t) => put(
+            "INSERT INTO task (no, id, session, lane, open, queued, position, state, context, changed, row)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (no) DO UPDATE SET open = excluded.open, queued = excluded.queued,
+             position = excluded.position, state = excluded.state, changed = excluded.changed, row = excluded.row",
+            &[
+                &t.no.0,
+                &t.id,
+                &t.session.0,
+                &t.lane.0,
+                &t.open(),
+                &(t.open() && !t.dispatched && t.gate == Gate::Open),
+                &t.position,
+                &view::state(t).word(),
+                &t.context,
+                &t.changed.wall,
+                &json("task", t)?,
+            ],
+        ),
+        Change::Delivery(d) => put(
+            "INSERT OR REPLACE INTO delivery (no, open, row) VALUES (?1, ?2, ?3)",
+            &[&d.no.0, &(d.state != DeliveryState::Ended), &json("delivery", d)?],
+        ),
+        Change::Turn(t) => put(
+            "INSERT OR REPLACE INTO turn (no, open, task, row) VALUES (?1, ?2, ?3, ?4)",
+            &[&t.no.0, &t.ended.is_none(), &t.task.map(|t| t.0), &json("turn", t)?],
+        ),
+        Change::Ask(a) => put(
+            "INSERT INTO ask (no, agent, mid, task_id, live, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (no) DO UPDATE SET task_id = excluded.task_id, live = excluded.live, row = excluded.row",
+            &[&a.no.0, &a.agent, &a.mid, &a.task_id, &a.live(), &json("ask", a)?],
+        ),
+        Change::Outbox(o) => put(
+            "INSERT OR REPLACE INTO outbox (no, task, row) VALUES (?1, ?2, ?3)",
+            &[&o.no.0, &o.report.task.0, &json("outbox", o)?],
+        ),
+        Change::OutboxGone(no) => put("DELETE FROM outbox WHERE no = ?1", &[&no.0]),
+        Change::Event(e) => {
+            put("INSERT OR REPLACE INTO event (seq, at, row) VALUES (?1, ?2, ?3)", &[&e.seq, &e.at, &json("event", e)?])
+        }
+    }
+}

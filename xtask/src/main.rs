@@ -1,0 +1,77 @@
+//! The workspace's chores: `cargo xtask test`, `tidy`, `setup`.
+//! One way to run every check, here and in CI, with the same budgets and the same last line.
+//! It must not know the crates' insides: it only reads their sources and runs cargo.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's tool: it runs cargo, measures wall time and prints; nothing of it ships"
+)]
+
+mod run;
+mod setup;
+mod suites;
+mod tally;
+mod test;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "The workspace's chores")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run the test suites; the last line is `N passed, N failed, N skipped`
+    Test {
+        /// Only what takes under five minutes in all, once everything is built
+        #[arg(long)]
+        quick: bool,
+        /// Only this suite (may be repeated)
+        #[arg(long = "suite", value_name = "NAME", value_parser = PossibleValuesParser::new(suites::names()))]
+        suites: Vec<String>,
+    },
+    /// Check the house rules that neither rustc nor clippy knows
+    Tidy,
+    /// Install what some tests need from this machine
+    Setup {
+        /// Debian packages, by apt-get (needs root)
+        #[arg(long, required = true)]
+        system: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().chore {
+        Chore::Test { quick, suites } => test::run(&root(), quick, &suites),
+        Chore::Tidy => tidy::run(&root()),
+        Chore::Setup { system: _ } => setup::system(),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) if error.is::<run::Interrupted>() => {
+            eprintln!("\ninterrupted");
+            // What a shell reports for a program that SIGINT ended: 128 + 2.
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map(PathBuf::from).unwrap_or(here)
+}
