@@ -1,1 +1,38 @@
-//! (being written)
+//! The machine room: feeds the desk, commits what it decided, carries out what is then due, and
+//! publishes what changed. No HTTP.
+//!
+//! - [`Engine`] is the handle; `desk_loop` the one thread that owns the desk and the store's writer
+//! - `effects`: one file per thing that is done outside; `live`: what runs in this boot
+//! - `hub`: who waits for what; `clock`: the two clocks; `wording`: what a program is given
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod clock;
+mod desk_loop;
+mod effects;
+mod engine;
+mod error;
+mod hub;
+mod live;
+mod wording;
+
+pub use clock::{Source, SystemClock};
+pub use engine::{Config, Engine};
+pub use error::EngineError;
+pub use hub::Watch;
+pub use live::Live;
+
+/// Named crash points of the daemon, for tests (feature `crash-points`).
+pub const CRASH_POINTS: [&str; 12] = [
+    "before_commit",
+    "after_commit",
+    "before_start",
+    "after_start",
+    "began_seen",
+    "exit_seen",
+    "before_settle",
+    "after_settle",
+    "before_send",
+    "after_send",
+    "before_report",
+    "after_report",
+];

@@ -293,7 +293,7 @@ impl Desk {
     /// The words that people and the worker read for a sender (`spec/tasks.md`, "What the worker
     /// reads").
     pub(super) fn sender(&self, by: &Principal, claim: Option<&str>) -> Sender {
-        let claim = claim.filter(|c| AgentRef::parse(c).is_ok_and(|a| a.machine.is_some()) || c.ends_with("/owner"));
+        let claim = claim.filter(|c| is_claim(c));
         let label = match (by, claim) {
             (Principal::Owner, _) => "the owner".to_string(),
             (Principal::Session(uid), _) => {
@@ -319,4 +319,11 @@ impl Desk {
     pub(super) fn serves(&self, session: &Session) -> bool {
         session.state == SessionState::Ready
     }
+}
+
+/// `MACHINE/SESSION`, or `MACHINE/owner`, in plain characters: anything else is no claim, and is
+/// not shown.
+fn is_claim(text: &str) -> bool {
+    let plain = text.len() <= 200 && text.chars().all(|c| c.is_ascii_graphic() && !"()[],".contains(c));
+    plain && (AgentRef::parse(text).is_ok_and(|a| a.machine.is_some()) || text.ends_with("/owner"))
 }

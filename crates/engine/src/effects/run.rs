@@ -1,0 +1,193 @@
+//! Runs a program for a delivery, under its launcher, and tells the desk what is seen of it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use shrooms_core::Text;
+use shrooms_core::desk::{Desk, Exit, Input, Retry, TurnFact};
+use shrooms_core::id::DeliveryNo;
+use shrooms_core::row::{Ask, Delivery, Fence, Harness, Session, Task};
+use shrooms_runner::{Ended, ExitRecord, Refusal, RunEvent, RunSpec, crash};
+use shrooms_store::LogLine;
+
+use crate::engine::Inner;
+use crate::live::Pass;
+use crate::wording;
+
+/// How long what an earlier run left may take to end: it is killed outright.
+const CLEAR: Duration = Duration::from_secs(10);
+/// Our own variables, which a daemon that was started from inside a session must not hand on.
+const OURS: [&str; 4] = ["SHROOMS_AGENT_SESSION", "SHROOMS_AGENT_STATE", "SHROOMS_AGENT_PASS", "SHROOMS_AGENT_RUN"];
+
+/// The rows that a run needs, as committed.
+pub(super) struct Rows {
+    session: Option<Arc<Session>>,
+    delivery: Option<Arc<Delivery>>,
+    task: Option<Arc<Task>>,
+    ask: Option<Arc<Ask>>,
+}
+
+impl Rows {
+    pub(super) fn of(desk: &Desk, fence: Fence, delivery: DeliveryNo) -> Rows {
+        let delivery = desk.delivery(delivery).cloned();
+        Rows {
+            session: desk.session(fence.session).cloned(),
+            task: delivery.as_ref().and_then(|d| d.task).and_then(|t| desk.task(t).cloned()),
+            ask: delivery.as_ref().and_then(|d| d.ask).and_then(|a| desk.ask_row(a).cloned()),
+            delivery,
+        }
+    }
+}
+
+pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, rows: Rows) {
+    let task = rows.task.as_ref().map(|t| t.id.clone());
+    let fact = match prepare(inner, fence, rows).await {
+        Ok(spec) => drive(inner, fence, task, spec).await,
+        Err((why, retry)) => TurnFact::NeverBegan { why, retry },
+    };
+    inner.observe(Input::Turn(fence, fact)).await;
+}
+
+async fn prepare(inner: &Arc<Inner>, fence: Fence, rows: Rows) -> Result<RunSpec, (String, Retry)> {
+    let me = inner.clone();
+    let made = tokio::task::spawn_blocking(move || spec(&me, fence, &rows)).await;
+    made.unwrap_or_else(|e| Err((format!("internal: {e}"), Retry::Counted)))
+}
+
+fn spec(inner: &Inner, fence: Fence, rows: &Rows) -> Result<RunSpec, (String, Retry)> {
+    let (Some(session), Some(delivery)) = (&rows.session, &rows.delivery) else {
+        return Err(("its session or delivery is gone".into(), Retry::Counted));
+    };
+    let Harness::Command { argv, .. } = &session.harness;
+    let given =
+        wording::compose(&inner.reader, &inner.machine, session, delivery, rows.task.as_deref(), rows.ask.as_deref())
+            .map_err(|e| (e.to_string(), Retry::Counted))?;
+    let dir = super::run_dir(inner, fence.lane, fence.turn);
+    make_dir(&dir).map_err(|e| {
+        let retry = if is_full(&e) { Retry::Disk } else { Retry::Counted };
+        (format!("cannot make {}: {e}", dir.display()), retry)
+    })?;
+    let mut env: BTreeMap<String, String> = given.env;
+    env.insert("SHROOMS_AGENT_SESSION".into(), session.name.clone());
+    env.insert("SHROOMS_AGENT_STATE".into(), inner.state.display().to_string());
+    Ok(RunSpec {
+        dir,
+        lock: super::lock_file(inner, fence.lane),
+        mark: super::run_mark(inner, &fence),
+        program: argv.clone(),
+        cwd: session.dir.clone().into(),
+        env,
+        env_remove: OURS.iter().map(|v| v.to_string()).collect(),
+        stdin: given.stdin,
+        grace_ms: u64::try_from(inner.grace.as_millis()).unwrap_or(shrooms_runner::DEFAULT_GRACE_MS),
+    })
+}
+
+fn make_dir(dir: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+fn is_full(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec: RunSpec) -> TurnFact {
+    let pass = match Pass::make() {
+        Ok(pass) => pass,
+        Err(e) => return TurnFact::NeverBegan { why: format!("no random bits: {e}"), retry: Retry::Counted },
+    };
+    spec.env.insert("SHROOMS_AGENT_PASS".into(), pass.expose().to_string());
+    let (stopped, stop) = inner.live.begin(fence.turn, fence.session, pass);
+    if stopped {
+        return TurnFact::NeverBegan { why: "it was stopped before it began".into(), retry: Retry::Soon };
+    }
+    crash::point("before_start");
+    let dir = spec.dir.clone();
+    let mut run = match shrooms_runner::start(&inner.launcher, &["__run"], spec).await {
+        Ok(run) => run,
+        Err(e) => return TurnFact::NeverBegan { why: e.to_string(), retry: Retry::Counted },
+    };
+    inner.live.started(fence.turn, run.launcher_pid());
+    crash::point("after_start");
+    loop {
+        let event = tokio::select! {
+            event = run.next() => event,
+            () = stop.notified() => {
+                run.stop();
+                continue;
+            }
+        };
+        match event {
+            Some(RunEvent::Started { .. }) => {
+                crash::point("began_seen");
+                inner.observe(Input::Turn(fence, TurnFact::Began)).await;
+            }
+            Some(RunEvent::Words { line, stderr }) => {
+                log(inner, fence, task.clone(), if stderr { "error" } else { "words" }, line);
+            }
+            Some(RunEvent::Dropped(n)) => {
+                log(inner, fence, task.clone(), "note", format!("({n} lines came too fast and were not kept here)"));
+            }
+            Some(RunEvent::Ended(ended)) => return end(inner, fence, &dir, ended).await,
+            None => return TurnFact::Lost,
+        }
+    }
+}
+
+async fn end(inner: &Arc<Inner>, fence: Fence, dir: &Path, ended: Ended) -> TurnFact {
+    match ended {
+        Ended::Exit(record) => {
+            crash::point("exit_seen");
+            let result = match read_result(dir).await {
+                Ok(result) => result,
+                // The exit is durable: what cannot be read now is read by the settling.
+                Err(error) => {
+                    tracing::warn!(%error, "the result of a run cannot be read; it is looked at again");
+                    return TurnFact::Lost;
+                }
+            };
+            TurnFact::Ended(exit(record, result))
+        }
+        Ended::Lost => TurnFact::Lost,
+        Ended::Refused { why: Refusal::LockBusy, text } => {
+            let cleared = shrooms_runner::clear_leftovers(
+                &super::lock_file(inner, fence.lane),
+                &super::lane_mark(inner, fence.lane),
+                CLEAR,
+            )
+            .await;
+            if let Err(error) = cleared {
+                tracing::warn!(%error, "an earlier run of this lane does not end");
+            }
+            TurnFact::NeverBegan { why: text, retry: Retry::Soon }
+        }
+        Ended::Refused { why: Refusal::Disk, text } => TurnFact::NeverBegan { why: text, retry: Retry::Disk },
+        Ended::Refused { why: Refusal::Other, text } => TurnFact::NeverBegan { why: text, retry: Retry::Counted },
+    }
+}
+
+async fn read_result(dir: &Path) -> io::Result<Option<String>> {
+    let dir = dir.to_path_buf();
+    let read = tokio::task::spawn_blocking(move || shrooms_runner::read_trace(&dir)).await;
+    read.map_err(io::Error::other)?.map(|trace| trace.result)
+}
+
+/// A program's end as the desk takes it: what it wrote as its result, else its last lines.
+pub(super) fn exit(record: ExitRecord, result: Option<String>) -> Exit {
+    let words = result.filter(|r| !r.trim().is_empty()).unwrap_or(record.tail);
+    Exit {
+        code: record.code,
+        signal: record.signal,
+        spawn_error: record.spawn_error,
+        stopped: record.stopped,
+        words: Text::new(words),
+    }
+}
+
+fn log(inner: &Inner, fence: Fence, task: Option<String>, kind: &'static str, text: String) {
+    inner.log.add(LogLine { seq: 0, session: fence.session.0, at: inner.clock.wall(), kind, task, text });
+}

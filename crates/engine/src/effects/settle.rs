@@ -1,0 +1,50 @@
+//! Finds out what became of a turn that nobody watches any more: ends every process of it, then
+//! reads its trace. Asked until there is an answer; nothing else runs in the lane before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use shrooms_core::desk::{Input, TurnFact};
+use shrooms_core::row::Fence;
+use shrooms_runner::crash;
+
+use crate::engine::Inner;
+
+/// How long one try to end the leftovers may take.
+const TRY: Duration = Duration::from_secs(10);
+/// Between two tries.
+const GAP: Duration = Duration::from_secs(1);
+
+pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
+    crash::point("before_settle");
+    let lock = super::lock_file(inner, fence.lane);
+    let mark = super::lane_mark(inner, fence.lane);
+    let dir = super::run_dir(inner, fence.lane, fence.turn);
+    let trace = loop {
+        if let Some(parent) = lock.parent()
+            && !parent.exists()
+        {
+            // The run's directory was never made, so nothing was ever begun.
+            break shrooms_runner::Trace { started: false, exit: None, result: None };
+        }
+        match shrooms_runner::clear_leftovers(&lock, &mark, TRY).await {
+            Ok(_) => {
+                let at = dir.clone();
+                match tokio::task::spawn_blocking(move || shrooms_runner::read_trace(&at)).await {
+                    Ok(Ok(trace)) => break trace,
+                    Ok(Err(error)) => tracing::warn!(%error, dir = %dir.display(), "a trace cannot be read yet"),
+                    Err(error) => tracing::warn!(%error, "reading a trace failed"),
+                }
+            }
+            Err(error) => tracing::warn!(%error, "what a run left behind does not end yet"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(GAP) => {}
+            () = inner.draining.cancelled() => return,
+        }
+    };
+    crash::point("after_settle");
+    let result = trace.result;
+    let exit = trace.exit.map(|record| super::run::exit(record, result));
+    inner.observe(Input::Turn(fence, TurnFact::Trace { began: trace.started, exit })).await;
+}

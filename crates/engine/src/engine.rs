@@ -1,0 +1,274 @@
+//! The handle that everybody else holds: asks the desk for something, reads what is committed,
+//! waits for changes. Starting it is recovery: the same rows, a new boot.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use shrooms_core::desk::{Done, Input, Place, Request};
+use shrooms_core::row::{Meta, Subject};
+use shrooms_core::{Boot, Desk};
+use shrooms_mesh::{Machine, Mesh};
+use shrooms_outbound::{Outbound, Peer};
+use shrooms_store::{LogReader, LogWriter, Reader, Store};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::{Clock, Source};
+use crate::desk_loop::{DeskLoop, Message};
+use crate::error::EngineError;
+use crate::hub::{Hub, Watch};
+use crate::live::Live;
+
+/// Requests that may wait for the desk; more wait at the door, in their own connections.
+const WAITING_REQUESTS: usize = 1_024;
+/// Observations that may wait for the desk; a full queue slows their sources, it loses nothing.
+const WAITING_OBSERVATIONS: usize = 1_024;
+/// How long leftovers of an earlier boot may take to end before the start fails: they are killed
+/// outright, so this is about a machine that is very slow.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// What an engine is started with.
+pub struct Config {
+    /// The state directory; made if it is not there, private to the user.
+    pub state: PathBuf,
+    pub mesh: Mesh,
+    /// The program that is run as launcher, with its first argument: this very binary and `__run`.
+    pub launcher: PathBuf,
+    /// Between closing stdin, TERM and KILL when a program is stopped.
+    pub grace: Duration,
+    pub clock: Arc<dyn Source>,
+    pub version: &'static str,
+}
+
+pub(crate) struct Inner {
+    pub(crate) state: PathBuf,
+    pub(crate) mesh: Mesh,
+    pub(crate) launcher: PathBuf,
+    pub(crate) grace: Duration,
+    pub(crate) machine: String,
+    pub(crate) incarnation: String,
+    pub(crate) boot: Boot,
+    pub(crate) reader: Reader,
+    pub(crate) log: LogWriter,
+    pub(crate) lines: LogReader,
+    pub(crate) clock: Arc<dyn Source>,
+    pub(crate) hub: Hub,
+    pub(crate) live: Live,
+    pub(crate) outbound: Outbound,
+    pub(crate) observations: mpsc::Sender<Input>,
+    requests: mpsc::Sender<Message>,
+    pub(crate) tasks: TaskTracker,
+    /// No new work is begun.
+    pub(crate) draining: CancellationToken,
+    stopped: watch::Receiver<bool>,
+}
+
+/// The engine; cheap to clone.
+#[derive(Clone)]
+pub struct Engine(pub(crate) Arc<Inner>);
+
+impl Engine {
+    /// Opens the state, ends what an earlier boot left running, and starts the desk.
+    ///
+    /// # Errors
+    /// The state cannot be used (locked, damaged, newer, no room), or leftovers cannot be ended.
+    pub async fn start(config: Config, lock: shrooms_store::Lock) -> Result<Engine, EngineError> {
+        let state = config.state.clone();
+        let mut store = Store::open(&state)?;
+        let meta = match store.meta()? {
+            Some(meta) => meta,
+            None => Meta::new(random_hex()?),
+        };
+        let boot = Boot(meta.boot.0 + 1);
+        sweep(&state, &meta.incarnation).await?;
+        let mut clock = Clock::new(config.clock.clone(), meta.served, boot);
+        let machine = config.mesh.me().name.clone();
+        let place = Place { machine: machine.clone() };
+        let desk = Desk::load(place, meta.clone(), store.open_rows()?, &clock.now());
+        store.commit(&[shrooms_core::row::Change::Meta(Meta { boot, ..meta.clone() })])?;
+
+        let (requests, request_queue) = mpsc::channel(WAITING_REQUESTS);
+        let (observations, observation_queue) = mpsc::channel(WAITING_OBSERVATIONS);
+        let (stopped_tx, stopped) = watch::channel(false);
+        let inner = Arc::new(Inner {
+            reader: Reader::open(&state)?,
+            log: LogWriter::open(&state)?,
+            lines: LogReader::open(&state),
+            mesh: config.mesh,
+            launcher: config.launcher,
+            grace: config.grace,
+            machine,
+            incarnation: meta.incarnation,
+            boot,
+            clock: config.clock,
+            hub: Hub::new(meta.last_event),
+            live: Live::default(),
+            outbound: Outbound::new(config.version),
+            observations,
+            requests,
+            tasks: TaskTracker::new(),
+            draining: CancellationToken::new(),
+            stopped,
+            state,
+        });
+        let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
+        desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
+        Ok(Engine(inner))
+    }
+
+    /// Has the desk decide a request. The answer is committed.
+    pub async fn request(&self, request: Request) -> Result<Done, EngineError> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Request(Box::new(request), reply);
+        self.0.requests.send(message).await.map_err(|_| EngineError::Stopping)?;
+        answer.await.map_err(|_| EngineError::Stopping)?
+    }
+
+    /// Reads committed rows, away from the async threads.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Reader) -> Result<T, shrooms_store::StoreError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let inner = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || read(&inner.reader)).await;
+        Ok(done.map_err(|_| EngineError::Stopping)??)
+    }
+
+    /// Reads what sessions said.
+    pub async fn log_lines(
+        &self,
+        session: i64,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<shrooms_store::LogLine>, EngineError> {
+        let inner = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || inner.lines.lines(session, after, limit)).await;
+        Ok(done.map_err(|_| EngineError::Stopping)??)
+    }
+
+    /// Waits for changes of a row. Subscribe first, then read.
+    pub fn watch(&self, subject: Subject) -> Watch {
+        self.0.hub.watch(subject)
+    }
+
+    /// The last number of the event feed, as it grows.
+    pub fn feed(&self) -> watch::Receiver<i64> {
+        self.0.hub.feed()
+    }
+
+    /// The mesh that this machine is on.
+    pub fn mesh(&self) -> &Mesh {
+        &self.0.mesh
+    }
+
+    /// This machine's mesh name.
+    pub fn machine(&self) -> &str {
+        &self.0.machine
+    }
+
+    /// Which start of the daemon this is.
+    pub fn boot(&self) -> Boot {
+        self.0.boot
+    }
+
+    /// The state directory.
+    pub fn state(&self) -> &std::path::Path {
+        &self.0.state
+    }
+
+    /// What runs now.
+    pub fn live(&self) -> &Live {
+        &self.0.live
+    }
+
+    /// The way out to other machines.
+    pub fn outbound(&self) -> &Outbound {
+        &self.0.outbound
+    }
+
+    /// How to reach a machine: its addresses, and from which of ours.
+    pub fn peer(&self, machine: &Machine) -> Peer {
+        self.0.peer(machine)
+    }
+
+    /// Wall time, milliseconds since 1970.
+    pub fn wall(&self) -> i64 {
+        self.0.clock.wall()
+    }
+
+    /// Random bits for ids.
+    pub fn random(&self) -> Result<u64, EngineError> {
+        random()
+    }
+
+    /// No new work from here on; what runs has `within` to end by itself, then it is ended. What
+    /// was begun is said as interrupted by the next start.
+    pub async fn drain(&self, within: Duration) {
+        self.0.draining.cancel();
+        self.0.tasks.close();
+        if tokio::time::timeout(within, self.0.tasks.wait()).await.is_err() {
+            self.0.live.stop_all();
+            let last = self.0.grace * 2 + Duration::from_secs(5);
+            if tokio::time::timeout(last, self.0.tasks.wait()).await.is_err() {
+                tracing::warn!("some work did not end in time; its launchers end it");
+            }
+        }
+        if self.0.requests.send(Message::Stop).await.is_ok() {
+            let mut stopped = self.0.stopped.clone();
+            // An error means that the desk's thread is gone, which is what is waited for.
+            let _ = stopped.wait_for(|s| *s).await;
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn peer(&self, machine: &Machine) -> Peer {
+        Peer {
+            name: machine.name.clone(),
+            addresses: machine.addresses.clone(),
+            port: machine.port,
+            bind: self.mesh.outgoing_bind(machine),
+        }
+    }
+
+    /// Runs something beside the desk, and lets a drain wait for it.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the one place where the engine spawns; tracked, so that a drain waits"
+    )]
+    pub(crate) fn spawn(&self, on: &tokio::runtime::Handle, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn_on(work, on);
+    }
+
+    /// Offers an observation until the desk has it.
+    pub(crate) async fn observe(&self, input: Input) {
+        if self.observations.send(input).await.is_err() {
+            tracing::debug!("an observation came after the desk had stopped; the next start finds it");
+        }
+    }
+}
+
+fn random_hex() -> Result<String, EngineError> {
+    Ok(format!("{:016x}", random()?))
+}
+
+fn random() -> Result<u64, EngineError> {
+    getrandom::u64().map_err(|e| EngineError::Start(format!("no random bits: {e}")))
+}
+
+/// Ends every process that an earlier boot left, before anything new is begun.
+async fn sweep(state: &std::path::Path, incarnation: &str) -> Result<(), EngineError> {
+    let run = state.join("run");
+    std::fs::create_dir_all(&run).map_err(|e| EngineError::Start(format!("cannot make {}: {e}", run.display())))?;
+    match shrooms_runner::clear_leftovers(&run.join("boot.lock"), &format!("{incarnation}/"), SWEEP).await {
+        Ok(cleared) => {
+            if cleared.ended > 0 {
+                tracing::info!(ended = cleared.ended, "ended what an earlier run of this daemon had left");
+            }
+            Ok(())
+        }
+        Err(e) => Err(EngineError::Start(format!("processes of an earlier run cannot be ended: {e}"))),
+    }
+}
