@@ -1,1 +1,29 @@
-//! (being written)
+//! The only way out: every HTTP call that this program makes to another host or to its own daemon.
+//!
+//! | to call | use |
+//! |---|---|
+//! | another machine's agent or API | [`Outbound`], with a [`Peer`] that the mesh gave |
+//! | this machine's daemon, by its socket | [`LocalClient`] |
+//!
+//! Errors say **what may have happened**, for that decides whether a repeat is safe:
+//! [`CallError::Away`] means that nothing left this machine, [`CallError::Unsure`] that the other
+//! side may have acted. Nothing is repeated in here, no redirect is followed, no proxy is used, no
+//! name is looked up, every wait and every body has a bound.
+//!
+//! The crate knows nothing of tasks' rules, of retries, or of who is on the mesh.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod error;
+mod http;
+mod local;
+mod outbound;
+mod peer;
+mod secret;
+
+pub use error::{CallError, LocalError};
+pub use http::{BODY_MAX, CONNECT_TIMEOUT};
+pub use local::{Events, LocalClient, LocalEvent};
+pub use outbound::{CALL_TIMEOUT, Outbound, WAIT_TIMEOUT};
+pub use peer::{Peer, segment};
+pub use secret::Secret;

@@ -13,7 +13,7 @@ pub const POINTS: [&str; 6] = [
     "launcher_after_exit",
 ];
 
-/// The environment variable from which a launcher arms itself (only with the feature).
+/// The environment variable from which a launcher (and who calls [`arm_from_env`]) arms itself (only with the feature).
 pub const CRASH_AT: &str = "SHROOMS_CRASH_AT";
 
 #[cfg(not(feature = "crash-points"))]
@@ -26,8 +26,9 @@ mod real {
     #[inline]
     pub fn point(_name: &str) {}
 
+    /// Does nothing without the feature `crash-points`.
     #[inline]
-    pub(crate) fn arm_from_env() {}
+    pub fn arm_from_env() {}
 }
 
 #[cfg(feature = "crash-points")]
@@ -82,13 +83,13 @@ mod real {
         }
     }
 
+    /// Arm what [`CRASH_AT`](super::CRASH_AT) says, if it is set.
     #[allow(clippy::disallowed_methods, reason = "a test's setting that must not be in any config")]
-    pub(crate) fn arm_from_env() {
+    pub fn arm_from_env() {
         if let Ok(spec) = std::env::var(super::CRASH_AT) {
             arm(&spec);
         }
     }
 }
 
-pub(crate) use real::arm_from_env;
-pub use real::{arm, point};
+pub use real::{arm, arm_from_env, point};

@@ -55,7 +55,7 @@ fn launch() -> io::Result<()> {
     // A copy that programs do not inherit; descriptor 0 itself is replaced in them.
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut from_daemon = BufReader::new(control.try_clone()?);
-    let spec = read_spec(&mut from_daemon)?;
+    let Some(spec) = read_spec(&mut from_daemon)? else { return Ok(()) };
     let outbox = Outbox::start(control)?;
     let end = match Ready::make(&spec, from_daemon, &outbox) {
         Ok(ready) => ToDaemon::Exit(ready.run(&spec, &outbox)),
@@ -66,14 +66,14 @@ fn launch() -> io::Result<()> {
     Ok(())
 }
 
-fn read_spec(from: &mut BufReader<UnixStream>) -> io::Result<RunSpec> {
+/// `None` when the daemon went away before it had said everything: nothing was asked for.
+fn read_spec(from: &mut BufReader<UnixStream>) -> io::Result<Option<RunSpec>> {
     let mut line = Vec::new();
     from.by_ref().take(MAX_SPEC as u64).read_until(b'\n', &mut line)?;
     if line.last() != Some(&b'\n') {
-        // The daemon went away within the line: nothing was asked for.
-        return Err(io::ErrorKind::UnexpectedEof.into());
+        return Ok(None);
     }
-    Ok(serde_json::from_slice(&line)?)
+    Ok(Some(serde_json::from_slice(&line)?))
 }
 
 struct Refused {

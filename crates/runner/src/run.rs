@@ -220,26 +220,30 @@ struct Relay {
 
 impl Relay {
     async fn words(&mut self, line: String, stderr: bool) {
-        let patience = if self.behind { Duration::ZERO } else { PATIENCE };
-        // Two places, for the gap and the line, or neither.
-        match timeout(patience, self.events.reserve_many(2)).await {
-            Ok(Ok(mut places)) => {
-                self.behind = false;
-                if self.dropped > 0
-                    && let Some(place) = places.next()
-                {
-                    place.send(RunEvent::Dropped(self.dropped));
-                    self.dropped = 0;
-                }
-                if let Some(place) = places.next() {
-                    place.send(RunEvent::Words { line, stderr });
-                }
+        // Two places, for the gap and the line, or neither. Who is behind is not waited for, also
+        // not by a timer of zero, which takes until its next tick.
+        let places = if self.behind {
+            self.events.try_reserve_many(2).ok()
+        } else {
+            match timeout(PATIENCE, self.events.reserve_many(2)).await {
+                Ok(places) => places.ok(),
+                Err(_) => None,
             }
-            Ok(Err(_)) => {}
-            Err(_) => {
-                self.behind = true;
-                self.dropped += 1;
-            }
+        };
+        let Some(mut places) = places else {
+            self.behind = true;
+            self.dropped += 1;
+            return;
+        };
+        self.behind = false;
+        if self.dropped > 0
+            && let Some(place) = places.next()
+        {
+            place.send(RunEvent::Dropped(self.dropped));
+            self.dropped = 0;
+        }
+        if let Some(place) = places.next() {
+            place.send(RunEvent::Words { line, stderr });
         }
     }
 

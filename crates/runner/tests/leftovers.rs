@@ -105,7 +105,8 @@ async fn other_runs_and_who_merely_reads_the_lock_file_are_not_touched() {
     let mut other_run = start(other.spec("echo $$ > $D/main; while :; do sleep 0.05; done")).await;
     let other_main = other.pid_in("main").await;
     let mut marked = Bystander::new(Command::new("sleep").arg("1000").env(MARK, format!("other-{}", place.mark)));
-    let mut reader = Bystander::new(Command::new("sh").args(["-c", "exec 5< \"$0\"; sleep 1000"]).arg(place.lock()));
+    let mut reader =
+        Bystander::new(Command::new("sh").args(["-c", "exec 5< \"$0\"; exec sleep 1000"]).arg(place.lock()));
     let mut ended = Bystander::new(&mut Command::new("true"));
     kill(run.launcher_pid());
     to_the_end(&mut run).await;

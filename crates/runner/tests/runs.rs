@@ -1,5 +1,6 @@
 //! A run from its start to its end, with real processes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::disallowed_methods, reason = "real processes end in real time")]
 
 mod support;
 
@@ -246,10 +247,12 @@ async fn a_directory_is_good_for_one_run() {
 
 #[tokio::test]
 async fn a_run_dropped_at_once_either_ran_to_its_record_or_left_no_trace() {
-    for _ in 0..20 {
+    for n in 0..40 {
         let place = Place::new();
         let run = start(place.spec("touch $D/ran; sleep 100")).await;
         let launcher = run.launcher_pid();
+        // Over all the launcher's steps, from before the spec arrived to a running program.
+        tokio::time::sleep(Duration::from_micros(n * 250)).await;
         drop(run);
         until("the launcher has gone", || !alive(launcher)).await;
         let trace = place.trace();

@@ -1,6 +1,7 @@
 //! A run in a directory of its own, and what tests ask about it and its processes.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::disallowed_methods, reason = "real processes end in real time")]
 
 use std::collections::BTreeMap;
 use std::fs;

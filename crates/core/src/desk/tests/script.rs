@@ -1,0 +1,372 @@
+//! The little language of these tests. A line is a command, or several of one batch with ` & `
+//! between them, and after `->` all that it did, in any order, with `;` between the items; or
+//! `nothing`. A line without `->` prepares. Each script runs twice: once as it is, and once with
+//! the desk read back from the store after every commit, which must make no difference.
+
+use super::shown;
+use super::store::show;
+use super::world::{MACHINE, World};
+use crate::desk::{
+    AskFact, AskReq, Done, Exit, Input, OutboxFact, ReportReq, Request, Retry, SendReq, Target, TurnFact, Word,
+};
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::row::{Ask, Fence, Harness};
+use crate::text::Text;
+use crate::time::Boot;
+
+pub(super) fn check(script: &str) {
+    assert!(script.contains("->"), "a script that expects nothing");
+    for reloads in [false, true] {
+        let mut world = World::new();
+        world.reloads = reloads;
+        let mut report = String::new();
+        let mut wrong = false;
+        for line in script.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("//")) {
+            let (commands, want) = line.split_once("->").map_or((line, None), |(c, w)| (c, Some(w)));
+            let got = run_line(&mut world, commands.trim());
+            let good = want.is_none_or(|w| same(w, &got));
+            wrong |= !good;
+            let got = if got.is_empty() { "nothing".into() } else { got.join("; ") };
+            report.push_str(&format!("{} {line}\n", if good { "  " } else { "✗ " }));
+            if !good {
+                report.push_str(&format!("      got -> {got}\n"));
+            }
+        }
+        assert!(!wrong, "\n{report}{}", if reloads { "(read back after every commit)" } else { "" });
+    }
+}
+
+fn run_line(world: &mut World, commands: &str) -> Vec<String> {
+    let before = world.store.clone();
+    let batch: Vec<&str> = commands.split(" & ").collect();
+    let mut items = Vec::new();
+    world.batch = batch.len() > 1;
+    for command in &batch {
+        items.extend(run(world, &words(command)));
+    }
+    if std::mem::take(&mut world.batch) {
+        world.commit();
+    }
+    items.extend(shown::happened(&before, world));
+    items
+}
+
+/// The same items in any order. A refusal is named by a part of its message.
+fn same(want: &str, got: &[String]) -> bool {
+    let mut left: Vec<&String> = got.iter().collect();
+    let items = split(want, ';');
+    let items: Vec<&str> = items.iter().map(|i| i.trim()).filter(|i| !i.is_empty() && *i != "nothing").collect();
+    let fits = |item: &str, got: &str| match (item.strip_prefix("refused "), got.strip_prefix("refused ")) {
+        (Some(part), Some(whole)) => whole.contains(part.trim_matches('\'')),
+        _ => item == got,
+    };
+    let found = items.iter().all(|item| {
+        let at = left.iter().position(|got| fits(item, got));
+        at.map(|at| left.remove(at)).is_some()
+    });
+    found && left.is_empty()
+}
+
+fn split(text: &str, at: char) -> Vec<String> {
+    let (mut out, mut quoted) = (vec![String::new()], false);
+    for c in text.chars() {
+        quoted ^= c == '\'';
+        match out.last_mut() {
+            Some(last) if quoted || c != at => last.push(c),
+            _ => out.push(String::new()),
+        }
+    }
+    out
+}
+
+/// Words of a command; `'quoted text'` is one, and `<N>` in one stands for N letters.
+fn words(command: &str) -> Vec<String> {
+    let parts = split(command, ' ').into_iter().filter(|w| !w.is_empty());
+    parts.map(|w| expand(w.strip_prefix('\'').and_then(|w| w.strip_suffix('\'')).unwrap_or(&w))).collect()
+}
+
+fn expand(word: &str) -> String {
+    let long = word.split_once('<').and_then(|(head, rest)| Some((head, rest.split_once('>')?)));
+    match long.and_then(|(head, (n, tail))| Some((head, n.parse::<usize>().ok()?, tail))) {
+        Some((head, n, tail)) => format!("{head}{}{tail}", "x".repeat(n)),
+        None => word.to_string(),
+    }
+}
+
+/// Takes `KEY VALUE` out of the words, wherever it stands.
+fn option(words: &mut Vec<&str>, key: &str) -> Option<String> {
+    let at = words.iter().position(|w| *w == key)?;
+    words.remove(at);
+    Some(words.remove(at).to_string())
+}
+
+fn run(world: &mut World, words: &[String]) -> Vec<String> {
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let by = option(&mut words, "by").map(|w| world.principal(&w));
+    let (ask, claim, context) =
+        (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
+    match words.as_slice() {
+        ["session", verb, name, how @ ..] => session(world, verb, name, how, by.unwrap_or(Principal::Owner)),
+        ["send", to, mid, text] => {
+            // To a session a new task, to a task more on it.
+            let request = Request::Send(SendReq {
+                by: by.unwrap_or(Principal::Owner),
+                claim,
+                session: to.split(':').next().unwrap_or_default().to_string(),
+                mid: mid.to_string(),
+                task: to.contains(':').then(|| to.to_string()),
+                text: Text::from(*text),
+                digest: Text::from(*text).sha(),
+                title: None,
+                context,
+                refs: Vec::new(),
+                fresh: false,
+                ask,
+                random: 7,
+            });
+            answer(world, request)
+        }
+        ["update", task, word, summary] => {
+            let owner = world.store.task(task).map(|t| Principal::Session(t.session));
+            let by = by.or(owner).expect("who says so");
+            let word = match Word::parse(word) {
+                Ok(word) => word,
+                Err(refusal) => return vec![refused(&refusal)],
+            };
+            answer(world, Request::Update { by, task: task.to_string(), word, summary: Text::from(*summary) })
+        }
+        ["cancel", task, why @ ..] => {
+            let why = why.first().map(|w| w.to_string());
+            answer(world, Request::Cancel { by: by.unwrap_or(Principal::Owner), task: task.to_string(), why })
+        }
+        ["ack", task] => answer(world, Request::Ack { task: task.to_string() }),
+        ["ask", mid, agent, text, how @ ..] => {
+            let (machine, session) = agent.split_once('/').expect("MACHINE/SESSION");
+            let to = match machine {
+                MACHINE => Target::Here { session: session.into() },
+                _ => Target::Device { id: format!("id-{machine}"), machine: machine.into(), session: session.into() },
+            };
+            let request = Request::Ask(AskReq {
+                by: by.unwrap_or(Principal::Owner),
+                to,
+                agent: agent.to_string(),
+                mid: mid.to_string(),
+                text: Text::from(*text),
+                digest: Text::from(*text).sha(),
+                title: None,
+                context: None,
+                refs: Vec::new(),
+                fresh: false,
+                now_only: how.contains(&"now"),
+                random: 7,
+            });
+            answer(world, request)
+        }
+        ["told", mid] => {
+            let no = find_ask(world, mid).no;
+            answer(world, Request::Told { no })
+        }
+        ["drop", mid] => {
+            let no = find_ask(world, mid).no;
+            answer(world, Request::CancelAsk { no })
+        }
+        ["report", mid, seq, state, rest @ ..] => {
+            let device = by.map_or("id-laptop".to_string(), |by| match by {
+                Principal::Device { id, .. } => id,
+                other => panic!("{other:?} is no device"),
+            });
+            let found = world.store.asks.values().find(|a| a.mid == *mid).map(|a| world.desk.ask_id(a.no));
+            let request = Request::Report(ReportReq {
+                device,
+                ask: found.unwrap_or_else(|| mid.to_string()),
+                task_id: format!("tests:{mid}"),
+                seq: seq.parse().expect("a number"),
+                state: state.to_string(),
+                text: rest.first().map(|t| Text::from(*t)),
+            });
+            answer(world, request)
+        }
+        ["reply", mid, how @ ..] => {
+            let ask = find_ask(world, mid);
+            let (attempt, how) = match how {
+                ["to", n, how @ ..] => (n.parse().expect("a number"), how),
+                how => (ask.attempt, how),
+            };
+            observe(world, Input::Ask(ask.no, attempt, ask_fact(mid, how)))
+        }
+        ["reported", task, how] => {
+            let no = world.store.outbox.values().find(|o| o.report.task_id == *task).expect("a report").no;
+            let fact = match *how {
+                "yes" => OutboxFact::Confirmed,
+                _ => OutboxFact::Failed { why: "away".into() },
+            };
+            observe(world, Input::Outbox(no, fact))
+        }
+        ["wait", secs] => {
+            world.pass(secs.parse::<i64>().expect("seconds") * 1_000);
+            Vec::new()
+        }
+        ["wall", secs] => {
+            world.now.wall += secs.parse::<i64>().expect("seconds") * 1_000;
+            observe(world, Input::Tick)
+        }
+        ["served", secs] => {
+            world.now.served += secs.parse::<i64>().expect("seconds") * 1_000;
+            observe(world, Input::Tick)
+        }
+        ["crash"] => {
+            world.crash();
+            Vec::new()
+        }
+        ["fail", rest @ ..] => {
+            let rest: Vec<String> = rest.iter().map(|w| w.to_string()).collect();
+            world.batch = true;
+            run(world, &rest);
+            world.batch = false;
+            world.fail_commit();
+            Vec::new()
+        }
+        ["times", n, rest @ ..] => {
+            let mut out = Vec::new();
+            for i in 1..=n.parse::<usize>().expect("how often") {
+                let command: Vec<String> = rest.iter().map(|w| w.replace('#', &i.to_string())).collect();
+                out = run(world, &command);
+            }
+            out
+        }
+        ["forget", task] => {
+            world.store.drop_task(task);
+            Vec::new()
+        }
+        ["show", task] => match world.store.task(task) {
+            Some(t) => vec![shown::task(t, world)],
+            None => vec![shown::ask(&find_ask(world, task), &world.store)],
+        },
+        ["due"] => shown::due(world),
+        ["feed"] => {
+            let events = world.store.events.iter().map(|e| {
+                let of = e.task.as_ref().or(e.session.as_ref()).expect("an event is about something");
+                format!("{of} {}", e.state)
+            });
+            vec![events.collect::<Vec<_>>().join(", ")]
+        }
+        [what, session, how @ ..] => {
+            let fence = fence(world, session);
+            observe(world, Input::Turn(fence, turn_fact(what, how)))
+        }
+        other => panic!("no such command: {other:?}"),
+    }
+}
+
+fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principal) -> Vec<String> {
+    let name = name.to_string();
+    let request = match verb {
+        "add" => {
+            let harness = Harness::Command {
+                argv: vec!["/bin/true".into()],
+                framed: false,
+                rerun_on_crash: how.contains(&"rerun"),
+                takes_turns: how.contains(&"turns"),
+            };
+            Request::AddSession { by, name, harness, dir: "/tmp".into() }
+        }
+        "start" => Request::StartSession { by, name },
+        "stop" => Request::StopSession { by, name },
+        "remove" => Request::RemoveSession { by, name },
+        other => panic!("session {other}?"),
+    };
+    answer(world, request)
+}
+
+/// `SESSION` is the turn that its lane has, `SESSION#2` the second that it ever had; `!attempt`
+/// and `!boot` at the end make the fence one that fits nothing.
+fn fence(world: &World, text: &str) -> Fence {
+    let (text, wrong) = text.split_once('!').map_or((text, ""), |(t, w)| (t, w));
+    let mut fence = match text.split_once('#') {
+        None => world.turn_of(text).unwrap_or_else(|| panic!("{text} has no turn")),
+        Some((name, n)) => {
+            let mut all = world.turns.iter().filter(|(session, _)| session == name);
+            all.nth(n.parse::<usize>().expect("which turn") - 1).unwrap_or_else(|| panic!("no turn {text}")).1
+        }
+    };
+    match wrong {
+        "attempt" => fence.attempt += 1,
+        "boot" => fence.boot = Boot(fence.boot.0 - 1),
+        _ => {}
+    }
+    fence
+}
+
+fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
+    let exit = |code, signal| Exit {
+        code,
+        signal,
+        spawn_error: None,
+        stopped: false,
+        words: Text::from(how.get(1).copied().unwrap_or_default()),
+    };
+    let code = || exit(Some(how[0].parse().expect("an exit code")), None);
+    match (what, how.first().copied()) {
+        ("began", _) => TurnFact::Began,
+        ("exit", _) => TurnFact::Ended(code()),
+        ("signal", Some(n)) => TurnFact::Ended(exit(None, Some(n.parse().expect("a signal")))),
+        ("stopped", _) => TurnFact::Ended(Exit { stopped: true, ..exit(None, Some(15)) }),
+        ("unspawned", Some(why)) => TurnFact::Ended(Exit { spawn_error: Some(why.into()), ..exit(None, None) }),
+        ("never", Some(retry)) => {
+            let why = how.get(1).copied().unwrap_or("no reason").to_string();
+            let retry = match retry {
+                "soon" => Retry::Soon,
+                "disk" => Retry::Disk,
+                _ => Retry::Counted,
+            };
+            TurnFact::NeverBegan { why, retry }
+        }
+        ("lost", _) => TurnFact::Lost,
+        ("trace", Some("neither")) => TurnFact::Trace { began: false, exit: None },
+        ("trace", Some("began")) => TurnFact::Trace { began: true, exit: None },
+        ("trace", _) => TurnFact::Trace { began: true, exit: Some(code()) },
+        other => panic!("no such command: {other:?}"),
+    }
+}
+
+fn ask_fact(mid: &str, how: &[&str]) -> AskFact {
+    match how {
+        ["away"] => AskFact::Away { why: "away".into() },
+        ["unsure"] => AskFact::Unsure { why: "no answer".into() },
+        ["refused", why] => AskFact::Refused { why: Text::from(*why) },
+        ["task", seq, state, text @ ..] => AskFact::Task {
+            task_id: format!("tests:{mid}"),
+            seq: seq.parse().expect("a number"),
+            state: state.to_string(),
+            text: text.first().map(|t| Text::from(*t)),
+        },
+        other => panic!("no such reply: {other:?}"),
+    }
+}
+
+fn find_ask(world: &World, mid: &str) -> Ask {
+    let found = world.store.asks.values().find(|a| a.mid == mid);
+    (**found.unwrap_or_else(|| panic!("no ask {mid}"))).clone()
+}
+
+fn observe(world: &mut World, input: Input) -> Vec<String> {
+    // The world has made sure that it was not refused.
+    let _ = world.input(input);
+    Vec::new()
+}
+
+/// What a caller is told, where the rows do not show it: a refusal, and what was there before.
+fn answer(world: &mut World, request: Request) -> Vec<String> {
+    let asked = matches!(request, Request::Send(_) | Request::Ask(_));
+    match world.request(request) {
+        Err(refusal) => vec![refused(&refusal)],
+        Ok(Done::Task { task, made: false }) if asked => vec![format!("again {}", shown::task_state(&task, world))],
+        Ok(Done::Ask { ask, made: false, .. }) if asked => vec![format!("again {}", shown::ask(&ask, &world.store))],
+        Ok(_) => Vec::new(),
+    }
+}
+
+fn refused(refusal: &Refusal) -> String {
+    format!("refused {}", show(&refusal.to_string()))
+}
