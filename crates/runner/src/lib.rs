@@ -6,12 +6,14 @@
 //! ([`read_trace`]) once [`clear_leftovers`] has said that nothing of it is alive.
 //!
 //! - `run`: the daemon's side; `launcher`: the other process; `wire`: what they say to each other
+//! - `companion`: programs beside this one, outside every run
 //! - `record`: the files of a run; `lock`: the lane's lock; `proc`: reading `/proc`, sending signals
 //! - `leftovers`: what a killed launcher left behind; `crash`: named crash points for tests
 //!
 //! The crate knows nothing of tasks, sessions or lanes: it gets a directory, a lock and a mark.
 
 mod clock;
+pub mod companion;
 pub mod crash;
 mod error;
 mod launcher;

@@ -18,8 +18,9 @@ use crate::engine::Inner;
 use crate::live::Pass;
 use crate::wording;
 
-/// How long what an earlier run left may take to end: it is killed outright.
-const CLEAR: Duration = Duration::from_secs(10);
+/// How long what an earlier run left may take to end: a launcher that is writing its record has
+/// half of it.
+const CLEAR: Duration = Duration::from_secs(20);
 /// Our own variables, which a daemon that was started from inside a session must not hand on.
 const OURS: [&str; 4] = ["SHROOMS_AGENT_SESSION", "SHROOMS_AGENT_STATE", "SHROOMS_AGENT_PASS", "SHROOMS_AGENT_RUN"];
 

@@ -10,10 +10,14 @@ use shrooms_runner::crash;
 
 use crate::engine::Inner;
 
-/// How long one try to end the leftovers may take.
-const TRY: Duration = Duration::from_secs(10);
+/// How long one try to end the leftovers may take: a launcher that is writing its record has half
+/// of it.
+const TRY: Duration = Duration::from_secs(20);
 /// Between two tries.
 const GAP: Duration = Duration::from_secs(1);
+
+/// The trace of what never began.
+const NOTHING: shrooms_runner::Trace = shrooms_runner::Trace { started: false, exit: None, result: None };
 
 pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
     crash::point("before_settle");
@@ -21,17 +25,16 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
     let mark = super::lane_mark(inner, fence.lane);
     let dir = super::run_dir(inner, fence.lane, fence.turn);
     let trace = loop {
-        if let Some(parent) = lock.parent()
-            && !parent.exists()
-        {
-            // The run's directory was never made, so nothing was ever begun.
-            break shrooms_runner::Trace { started: false, exit: None, result: None };
+        if !lock.parent().is_some_and(std::path::Path::exists) {
+            break NOTHING;
         }
         match shrooms_runner::clear_leftovers(&lock, &mark, TRY).await {
             Ok(_) => {
                 let at = dir.clone();
                 match tokio::task::spawn_blocking(move || shrooms_runner::read_trace(&at)).await {
                     Ok(Ok(trace)) => break trace,
+                    // Its directory was never made.
+                    Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => break NOTHING,
                     Ok(Err(error)) => tracing::warn!(%error, dir = %dir.display(), "a trace cannot be read yet"),
                     Err(error) => tracing::warn!(%error, "reading a trace failed"),
                 }

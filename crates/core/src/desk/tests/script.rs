@@ -4,7 +4,6 @@
 //! the desk read back from the store after every commit, which must make no difference.
 
 use super::shown;
-use super::store::show;
 use super::world::{MACHINE, World};
 use crate::desk::{
     AskFact, AskReq, Done, Exit, Input, OutboxFact, ReportReq, Request, Retry, SendReq, Target, TurnFact, Word,
@@ -368,5 +367,5 @@ fn answer(world: &mut World, request: Request) -> Vec<String> {
 }
 
 fn refused(refusal: &Refusal) -> String {
-    format!("refused {}", show(&refusal.to_string()))
+    format!("refused '{refusal}'")
 }
