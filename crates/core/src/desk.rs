@@ -105,7 +105,8 @@ impl Desk {
     /// A refused request changes nothing. An observation or a tick is never refused: one that
     /// fits nothing any more is late, and changes nothing either.
     pub fn handle(&mut self, now: Now, input: Input) -> Result<Done, Refusal> {
-        self.meta.served = self.meta.served.max(now.served);
+        let now = self.clock(&now);
+        self.meta.served = now.served;
         self.meta_dirty = true;
         let answer = match input {
             Input::Request(request, loaded) => self.request(&now, *request, *loaded),
@@ -128,7 +129,7 @@ impl Desk {
     }
 
     fn request(&mut self, now: &Now, request: Request, loaded: Loaded) -> Result<Done, Refusal> {
-        self.adopt(loaded.task.clone());
+        self.adopt(&loaded);
         match request {
             Request::Send(send) => self.send(now, send, &loaded),
             Request::Update { by, task, word, summary } => self.update(now, &by, &task, word, summary),
@@ -243,6 +244,11 @@ impl Desk {
             return 0;
         }
         queue.range(..=(task.position, task.no)).count()
+    }
+
+    /// The time as this desk takes it: served time never goes back, and its boot is its own.
+    fn clock(&self, now: &Now) -> Now {
+        Now { served: self.meta.served.max(now.served), boot: self.meta.boot, ..*now }
     }
 
     fn next(&mut self) -> i64 {

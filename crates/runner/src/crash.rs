@@ -49,8 +49,12 @@ mod real {
 
     /// Arm one point: `NAME[:N][@PATH]`. The `N`-th passing (first by default) kills this process;
     /// with a `PATH` only if the file there could be made by it, so that it happens once over
-    /// several processes. Arming another point keeps those before.
-    pub fn arm(spec: &str) {
+    /// several processes. Several specs are separated by commas; arming another keeps those before.
+    pub fn arm(specs: &str) {
+        specs.split(',').filter(|spec| !spec.is_empty()).for_each(arm_one);
+    }
+
+    fn arm_one(spec: &str) {
         let (what, once) = match spec.split_once('@') {
             Some((what, path)) => (what, Some(PathBuf::from(path))),
             None => (spec, None),

@@ -66,7 +66,9 @@ impl Effect {
 impl Desk {
     /// Effects that became due since the last call. The engine drops keys it has started already.
     pub fn take_due(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.fresh)
+        let fresh = std::mem::take(&mut self.fresh);
+        // What came and went before its commit was never due.
+        fresh.into_iter().filter(|e| self.effects.get(&e.key()) == Some(e)).collect()
     }
 
     /// All effects that are due now, for checks and after a reload.

@@ -8,7 +8,7 @@ use crate::row::{Ask, Delivery, DeliveryState, Gate, Lane, Message, Meta, Open, 
 use crate::time::{Boot, Now};
 
 use super::table::Table;
-use super::{Desk, Index, MessageKey, Place, Wake};
+use super::{Desk, Index, Loaded, MessageKey, Place, Wake};
 
 impl Desk {
     /// A desk over the rows that are open, for a new boot. `now.boot` must be one more than the
@@ -35,13 +35,16 @@ impl Desk {
             effects: Default::default(),
             fresh: Vec::new(),
         };
-        desk.build(now);
+        desk.build(&desk.clock(now));
         desk
     }
 
     fn build(&mut self, now: &Now) {
         let names: Vec<_> = self.sessions.iter().map(|(uid, s)| (s.name.clone(), *uid)).collect();
         self.index.names.extend(names);
+        for (no, lane) in self.lanes.iter() {
+            self.index.wakes.extend(lane.not_before.map(|at| (at, Wake::Lane(*no))));
+        }
         for m in all(&self.messages) {
             self.index_message(&m);
         }
@@ -95,10 +98,14 @@ impl Desk {
         }
     }
 
-    pub(super) fn adopt(&mut self, task: Option<Arc<Task>>) {
-        if let Some(task) = task {
+    /// Takes in what was read for one request, until its commit.
+    pub(super) fn adopt(&mut self, loaded: &Loaded) {
+        if let Some(task) = &loaded.task {
             self.index.task_ids.insert(task.id.clone(), task.no);
-            self.tasks.lend(task.no, task);
+            self.tasks.lend(task.no, task.clone());
+        }
+        if let Some(ask) = &loaded.ask {
+            self.asks.lend(ask.no, Arc::new(ask.clone()));
         }
     }
 

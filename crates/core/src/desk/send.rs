@@ -11,7 +11,7 @@ use crate::refusal::{Refusal, when};
 use crate::row::{
     AskedBy, Delivery, DeliveryKind, DeliveryState, EndsBy, EventKind, Gate, Message, Session, SessionState, Task,
 };
-use crate::text::MAX_TEXT;
+use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 
 use super::{Desk, Done, Loaded, MAX_PENDING, MAX_QUEUE, MessageKey, Request, SendReq, Wants};
@@ -67,7 +67,8 @@ impl Desk {
 
     fn want_send(&self, wants: &mut Wants, send: &SendReq) {
         match &send.task {
-            Some(id) if self.task_by_id(id).is_none() => {
+            // Of an ended task the desk has no messages, also while it has the task itself.
+            Some(id) if self.task_by_id(id).is_none_or(|t| !t.open()) => {
                 wants.task = Some(id.clone());
                 wants.in_task = Some((send.by.ns(), send.mid.clone()));
             }
@@ -97,19 +98,7 @@ impl Desk {
     }
 
     pub(super) fn send(&mut self, now: &Now, send: SendReq, loaded: &Loaded) -> Result<Done, Refusal> {
-        if send.text.as_str().trim().is_empty() {
-            return Err(Refusal::EmptyText);
-        }
-        for (what, len, max) in [
-            ("text", send.text.len(), MAX_TEXT),
-            ("message id", send.mid.len(), MAX_MESSAGE_ID),
-            ("context id", send.context.as_ref().map_or(0, String::len), MAX_CONTEXT),
-            ("list of referenced tasks", send.refs.len(), MAX_REFS),
-        ] {
-            if len > max {
-                return Err(Refusal::TooLong { what, len, max });
-            }
-        }
+        check_bounds(&send.text, &send.mid, send.context.as_deref(), &send.refs)?;
         match send.task.clone() {
             Some(id) => self.send_more(now, &id, send, loaded),
             None => {
@@ -238,6 +227,10 @@ impl Desk {
         }
         // The message that made the task, sent again with the task's id on it, is no answer.
         if send.mid == task.mid && send.by.ns() == task.ns {
+            if send.text.sha() != task.request.sha {
+                let (mid, when) = (crate::text::cut(&send.mid, 80), when(task.stored.wall));
+                return Err(Refusal::OtherText { mid, when, task: task.id.clone() });
+            }
             return Ok(Done::Task { task, made: false });
         }
         if let Some(refusal) = self.refuse_ended(&task) {
@@ -326,4 +319,22 @@ impl Desk {
 fn is_claim(text: &str) -> bool {
     let plain = text.len() <= 200 && text.chars().all(|c| c.is_ascii_graphic() && !"()[],".contains(c));
     plain && (AgentRef::parse(text).is_ok_and(|a| a.machine.is_some()) || text.ends_with("/owner"))
+}
+
+/// What is too long is refused before anything else is looked at.
+pub(super) fn check_bounds(text: &Text, mid: &str, context: Option<&str>, refs: &[String]) -> Result<(), Refusal> {
+    if text.as_str().trim().is_empty() {
+        return Err(Refusal::EmptyText);
+    }
+    for (what, len, max) in [
+        ("text", text.len(), MAX_TEXT),
+        ("message id", mid.len(), MAX_MESSAGE_ID),
+        ("context id", context.map_or(0, str::len), MAX_CONTEXT),
+        ("list of referenced tasks", refs.len(), MAX_REFS),
+    ] {
+        if len > max {
+            return Err(Refusal::TooLong { what, len, max });
+        }
+    }
+    Ok(())
 }

@@ -40,14 +40,28 @@ impl Desk {
         if let Some(Refusal::Ended { id, state, when, .. }) = self.refuse_ended(&task) {
             return Err(Refusal::Ended { id, state, when, hint: "" });
         }
+        if word == Word::Blocked && summary.as_str().trim().is_empty() {
+            return Err(Refusal::EmptyText);
+        }
+        if matches!(by, Principal::Session(_)) {
+            self.spoke(now, &task);
+        }
         match word {
             Word::Done => self.end(now, task.no, Ending::Completed, &summary),
             Word::Failed => self.end(now, task.no, Ending::Failed, &summary),
-            Word::Blocked if summary.as_str().trim().is_empty() => return Err(Refusal::EmptyText),
             Word::Blocked => self.block(now, task.no, &summary),
         }
         self.advance(now, task.lane);
         self.task_done(task.no)
+    }
+
+    /// A worker that speaks of a task has it, also where its start has not been seen yet: what it
+    /// says comes after its start, and is not undone by that.
+    fn spoke(&mut self, now: &Now, task: &Task) {
+        let turn = self.lanes.get(task.lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
+        if let Some(turn) = turn.filter(|t| t.task == Some(task.no)) {
+            self.began(now, &turn);
+        }
     }
 
     fn task_done(&self, no: TaskNo) -> Result<Done, Refusal> {

@@ -303,7 +303,7 @@ pub fn poll(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Living processes whose environment or command line names `dir`.
 pub fn bearing(dir: &Path) -> Vec<i32> {
-    let name = dir.file_name().unwrap().to_string_lossy().into_owned();
+    let name = dir.to_string_lossy().into_owned();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else { continue };

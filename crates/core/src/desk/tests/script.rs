@@ -4,13 +4,14 @@
 //! the desk read back from the store after every commit, which must make no difference.
 
 use super::shown;
+use super::store::show;
 use super::world::{MACHINE, World};
 use crate::desk::{
     AskFact, AskReq, Done, Exit, Input, OutboxFact, ReportReq, Request, Retry, SendReq, Target, TurnFact, Word,
 };
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ask, Fence, Harness};
+use crate::row::{Ask, Fence, Harness, Outbox};
 use crate::text::Text;
 use crate::time::Boot;
 
@@ -51,20 +52,31 @@ fn run_line(world: &mut World, commands: &str) -> Vec<String> {
     items
 }
 
-/// The same items in any order. A refusal is named by a part of its message.
+/// The same items in any order; `*` stands for any text. A refusal is named by a part of its
+/// message.
 fn same(want: &str, got: &[String]) -> bool {
     let mut left: Vec<&String> = got.iter().collect();
     let items = split(want, ';');
     let items: Vec<&str> = items.iter().map(|i| i.trim()).filter(|i| !i.is_empty() && *i != "nothing").collect();
     let fits = |item: &str, got: &str| match (item.strip_prefix("refused "), got.strip_prefix("refused ")) {
         (Some(part), Some(whole)) => whole.contains(part.trim_matches('\'')),
-        _ => item == got,
+        _ => like(item, got),
     };
     let found = items.iter().all(|item| {
         let at = left.iter().position(|got| fits(item, got));
         at.map(|at| left.remove(at)).is_some()
     });
     found && left.is_empty()
+}
+
+fn like(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
+            let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
+            ends.into_iter().any(|at| like(rest, &tail[at..]))
+        }),
+    }
 }
 
 fn split(text: &str, at: char) -> Vec<String> {
@@ -237,6 +249,15 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
         ["forget", task] => {
             world.store.drop_task(task);
             Vec::new()
+        }
+        ["show", "outbox"] => {
+            let row = |o: &Outbox| format!("{} to {} about {}", o.report.task_id, o.device, o.report.ask);
+            world.store.outbox.values().map(|o| row(o)).collect()
+        }
+        ["seq", task] => vec![format!("seq {}", world.store.task(task).expect("a task").seq)],
+        ["texts"] => {
+            let texts: Vec<String> = world.store.blobs.values().map(|t| show(t.as_str())).collect();
+            vec![format!("texts {}", texts.join(", "))]
         }
         ["show", task] => match world.store.task(task) {
             Some(t) => vec![shown::task(t, world)],

@@ -1,0 +1,18 @@
+//! The real daemon with real programs: the main job, across two machines, whatever crashes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests start processes, read clocks and fail loudly"
+)]
+
+mod daemon {
+    pub mod crashes;
+    pub mod http;
+    pub mod jobs;
+    pub mod lab;
+    pub mod storm;
+}
+use daemon::{crashes, http, lab};
