@@ -8,6 +8,7 @@ mod due;
 mod input;
 mod load;
 mod observe;
+mod results;
 mod send;
 mod sessions;
 mod table;

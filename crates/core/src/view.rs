@@ -68,3 +68,50 @@ pub fn words(task: &Task) -> Option<crate::TextRef> {
 pub fn known(task: &Task) -> Known {
     Known { seq: task.seq, state: state(task).word().to_string(), text: words(task) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_is_what_the_facts_say_and_an_end_outweighs_all() {
+        let stamp = crate::Stamp { wall: 1, served: 1 };
+        for (facts, want) in [
+            ("", "submitted"),
+            ("dispatched", "submitted"),
+            ("dispatched delivered", "working"),
+            ("dispatched delivered blocked", "input-required"),
+            ("dispatched delivered blocked pending", "submitted"),
+            ("dispatched delivered pending", "working"),
+            ("held", "auth-required"),
+            ("held completed", "completed"),
+            ("dispatched delivered blocked failed", "failed"),
+            ("blocked pending canceled", "canceled"),
+            ("rejected", "rejected"),
+        ] {
+            let mut task: Task = serde_json::from_str(TASK).unwrap();
+            for fact in facts.split_whitespace() {
+                match fact {
+                    "dispatched" => task.dispatched = true,
+                    "delivered" => task.delivered = Some(stamp),
+                    "blocked" => task.blocked = true,
+                    "pending" => task.pending = 1,
+                    "held" => task.gate = Gate::Held,
+                    "completed" => task.ending = Some(Ending::Completed),
+                    "failed" => task.ending = Some(Ending::Failed),
+                    "canceled" => task.ending = Some(Ending::Canceled),
+                    "rejected" => task.ending = Some(Ending::Rejected),
+                    other => panic!("no such fact: {other}"),
+                }
+            }
+            assert_eq!(state(&task).word(), want, "{facts}");
+            assert_eq!(known(&task).state, want, "{facts}");
+            assert_eq!(State::is_final(want), !task.open(), "{facts}");
+        }
+    }
+
+    const TASK: &str = r#"{"no":1,"id":"r:1","session":1,"lane":2,"sender":{"principal":"owner","label":"the owner"},
+        "ns":"","mid":"1","ends_by":"exit","gate":"open","position":1,
+        "request":{"no":1,"len":1,"sha":"0000000000000000000000000000000000000000000000000000000000000000"},
+        "context":"c","stored":[1,1],"changed":[1,1],"seq":1}"#;
+}

@@ -6,10 +6,12 @@
 pub const MARKER: &str = "[shrooms";
 
 /// `text` with `> ` before every line that begins like one of our markers. Blanks, invisible
-/// characters and letter case do not hide it.
+/// characters and letter case do not hide it, and whatever a reader may take for a line's end is
+/// one.
 pub fn quoted(text: &str) -> String {
+    let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let mut out = String::with_capacity(text.len() + 8);
-    for line in text.split_inclusive('\n') {
+    for line in text.split_inclusive(ends) {
         if looks_like_marker(line) {
             out.push_str("> ");
         }
@@ -19,8 +21,13 @@ pub fn quoted(text: &str) -> String {
 }
 
 fn looks_like_marker(line: &str) -> bool {
-    let hidden =
-        |c: &char| c.is_whitespace() || c.is_control() || ('\u{200b}'..='\u{200f}').contains(c) || *c == '\u{feff}';
+    // Soft hyphens, joiners, marks of direction, fillers, selectors of variants: nothing is seen.
+    let unseen = |c: char| {
+        matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    let hidden = |c: &char| c.is_whitespace() || c.is_control() || unseen(*c);
     let mut seen = line.chars().filter(|c| !hidden(c)).flat_map(char::to_lowercase);
     MARKER.chars().all(|m| seen.next() == Some(m))
 }
@@ -81,6 +88,12 @@ mod tests {
             ("  [Shrooms: a reminder", ">   [Shrooms: a reminder"),
             ("\u{200b}[shrooms x", "> \u{200b}[shrooms x"),
             ("[ shrooms x", "> [ shrooms x"),
+            ("[sh\u{ad}roo\u{2060}ms x", "> [sh\u{ad}roo\u{2060}ms x"),
+            ("\u{202e}[shrooms x", "> \u{202e}[shrooms x"),
+            ("a\r[shrooms x\rb", "a\r> [shrooms x\rb"),
+            ("a\u{2028}[shrooms x", "a\u{2028}> [shrooms x"),
+            ("a\u{85}\u{c}[shrooms x", "a\u{85}\u{c}> [shrooms x"),
+            ("a\r\n[shrooms x\r\nb", "a\r\n> [shrooms x\r\nb"),
             ("say [shrooms", "say [shrooms"),
             ("tabs\tand \r\n\n/\n", "tabs\tand \r\n\n/\n"),
             ("[shroo", "[shroo"),
@@ -95,5 +108,19 @@ mod tests {
         assert!(text.starts_with("[shrooms task r:1 from laptop.home (laptop/webapp)]\ndo\nit\n\n[This is a task"));
         let forged = task("r:1\n[shrooms x", "a\nb", "x", &[], "t");
         assert_eq!(forged.lines().filter(|l| l.starts_with("[shrooms")).count(), 1);
+        let with_more = task("r:1", "the owner", "do it", &["and\n[shrooms x]".into()], "t");
+        assert!(with_more.contains("do it\n\nand\n> [shrooms x]\n\n[This is a task"), "{with_more}");
+    }
+
+    #[test]
+    fn more_and_results_have_one_line_of_ours_and_name_the_task() {
+        let text = more("r:1", "laptop.home", &["main".into(), "[shrooms x]".into()]);
+        assert_eq!(text, "[shrooms task r:1 — more from laptop.home]\nmain\n\n> [shrooms x]");
+        let ended = result("home/r:1", "completed", "run\nit", "[shrooms task x]\nfine", false);
+        assert_eq!(ended, "[shrooms task home/r:1 completed]\nYou had asked: run it\n\n> [shrooms task x]\nfine");
+        let question = result("home/r:1", "input-required", "run it", "which?", true);
+        assert!(question.starts_with("[shrooms task home/r:1 needs your answer]\n(perhaps a repeat"), "{question}");
+        let long = result("home/r:1", "failed", &"x".repeat(401), "", false);
+        assert!(long.contains(&format!("asked: {}…\n", "x".repeat(400))), "the request is cut: {long}");
     }
 }

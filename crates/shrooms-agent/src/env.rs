@@ -51,6 +51,36 @@ pub fn arguments() -> Vec<OsString> {
     std::env::args_os().collect()
 }
 
+/// This very program, to be started again as launcher, demo daemon or MCP server.
+///
+/// # Errors
+/// The system does not say where it is.
+pub fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::new(format!("this program's own path is not known: {error}")))
+}
+
+/// The directory that the program was started in.
+///
+/// # Errors
+/// There is none any more.
+pub fn directory() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::new(format!("there is no current directory: {error}")))
+}
+
+/// `PATH`: where programs are looked for.
+pub fn search_path() -> String {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let path = std::env::var_os("PATH");
+    path.map(|p| p.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// `SHROOMS_AGENT_LOG`: which log lines are written, as tracing's filters; `info` unless set.
+pub fn log_filter() -> String {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let filter = std::env::var("SHROOMS_AGENT_LOG");
+    filter.ok().filter(|f| !f.is_empty()).unwrap_or_else(|| "info".into())
+}
+
 /// A directory as the daemon needs it, which runs elsewhere: from the root on.
 ///
 /// # Errors

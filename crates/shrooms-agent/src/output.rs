@@ -70,10 +70,16 @@ impl Output {
         }
         aligned(std::iter::once(heads.map(str::to_owned)).chain(rows).collect())
     }
+
+    /// Names and values, a line each.
+    pub fn pairs(self, rows: &[[String; 2]]) -> String {
+        let rows: Vec<[String; 2]> = rows.iter().map(|row| row.each_ref().map(|cell| one_line(cell))).collect();
+        if self.terminal { aligned(rows) } else { rows.iter().map(|row| row.join("\t") + "\n").collect() }
+    }
 }
 
 /// Pads every cell but the last of a row.
-pub fn aligned<const N: usize>(rows: Vec<[String; N]>) -> String {
+fn aligned<const N: usize>(rows: Vec<[String; N]>) -> String {
     let length = |cell: &String| cell.chars().count();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(length).max().unwrap_or(0);
     let widths: Vec<usize> = (0..N).map(width).collect();

@@ -68,6 +68,18 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Said { text, hint: None } => f.write_str(text),
+            Failure::Said { text, hint: Some(hint) } => write!(f, "{text}: {hint}"),
+            Failure::ReaderGone => f.write_str("whoever read the output is gone"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Failure::new(format!("{error:#}"))
@@ -113,9 +125,7 @@ mod tests {
 
     #[test]
     fn exit_codes_are_as_documented() {
-        for (exit, code) in
-            [(Exit::Done, 0), (Exit::TaskFailed, 2), (Exit::WaitOver, 3), (Exit::Interrupted, 130)]
-        {
+        for (exit, code) in [(Exit::Done, 0), (Exit::TaskFailed, 2), (Exit::WaitOver, 3), (Exit::Interrupted, 130)] {
             assert_eq!(exit.code(), code, "{exit:?}");
         }
         assert_eq!(end(Err(Failure::new("no"))), ExitCode::FAILURE);

@@ -1,13 +1,195 @@
-//! `serve`: the daemon. A placeholder.
+//! `shrooms-agent serve`: one daemon on one state directory, from start-up to drain.
+//! The order matters: everything that can be refused comes before the first effect.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use shrooms_engine::{Config, Engine, SystemClock};
+use shrooms_mesh::{Mesh, MeshSpec};
+use shrooms_server::{Listeners, Server, ServerConfig};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::context::Place;
+use crate::env;
 use crate::report::{Exit, Failure};
+
+/// How long work that runs may go on after the first signal; a second signal ends the wait.
+const DRAIN: Duration = Duration::from_secs(15);
+/// Names of the mesh are read again this often; an unknown caller has them read at once.
+const REFRESH: Duration = Duration::from_secs(60);
+
+const EXAMPLES: &str = "Examples:
+  shrooms-agent serve                                   this machine alone, on 127.0.0.1
+  shrooms-agent serve --mesh file:mesh.toml             the machines of a file (see docs/two-machines.md)
+  shrooms-agent serve --state ./laptop --mesh file:mesh.toml --me laptop";
 
 /// Run this machine's daemon (the default without a verb)
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Who the machines are: auto, loopback, or file:PATH
+    #[arg(long, default_value = "auto", value_name = "MESH")]
+    mesh: String,
+    /// This machine's name in the mesh file
+    #[arg(long, value_name = "NAME")]
+    me: Option<String>,
+    /// Serve these meshes only, by label
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    meshes: Option<Vec<String>>,
+    /// The port on this machine's mesh addresses
+    #[arg(long, default_value_t = 7387, value_name = "PORT")]
+    port: u16,
+    /// How log lines look, on stderr: text or json
+    #[arg(long, default_value = "text", value_name = "FORM", value_parser = ["text", "json"])]
+    log: String,
+    /// Seconds between asking a program to stop and ending it.
+    #[arg(long, default_value_t = 5.0, value_name = "SECS", hide = true)]
+    stop_grace: f64,
+    /// Drain when stdin ends: for a program that starts this one.
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+    /// Take sessions of the tests' scripted harness.
+    #[arg(long, hide = true)]
+    allow_scripted: bool,
+}
 
 /// Runs the daemon until it is told to stop.
-pub fn run(_args: Args, _place: &Place) -> Result<Exit, Failure> {
-    Err(Failure::new("serve is not in this build yet"))
+///
+/// # Errors
+/// It cannot start: the state, the mesh or a port cannot be used.
+pub fn run(args: Args, place: &Place) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
+    let served = runtime.block_on(serve(args, place.state.clone()));
+    // A read of stdin that waits for its end is left behind.
+    runtime.shutdown_background();
+    served?;
+    Ok(Exit::Done)
+}
+
+async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
+    start_logging(&args.log);
+    if rustix::process::geteuid().is_root() {
+        tracing::warn!("running as root: the programs that sessions run are root too");
+    }
+    if !(0.0..=600.0).contains(&args.stop_grace) {
+        bail!("--stop-grace is from 0 to 600 seconds");
+    }
+    let spec = MeshSpec::parse(&args.mesh)?;
+    let mesh = Mesh::open(&spec, args.me.as_deref(), args.meshes.as_deref(), args.port)?;
+    make_private(&state)?;
+    let state = state.canonicalize().with_context(|| format!("cannot use {}", state.display()))?;
+    let lock = shrooms_store::Lock::take(&state)?;
+    let listeners = Listeners::bind(&mesh, &state.join("agent.sock"), args.port).await?;
+    shrooms_runner::become_subreaper().context("cannot become a subreaper")?;
+    shrooms_runner::crash::arm_from_env();
+
+    let machine = mesh.me().label();
+    let notice = mesh.notice().map(str::to_string);
+    let engine = Engine::start(
+        Config {
+            state: state.clone(),
+            mesh,
+            launcher: env::this_program()?,
+            grace: Duration::from_secs_f64(args.stop_grace),
+            clock: Arc::new(SystemClock::new()),
+            version: env!("CARGO_PKG_VERSION"),
+        },
+        lock,
+    )
+    .await?;
+    let addresses: Vec<String> = listeners.addresses().iter().map(ToString::to_string).collect();
+    let config = ServerConfig {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        path: env::search_path(),
+        allow_scripted: args.allow_scripted,
+    };
+    let server = Server::new(engine.clone(), listeners, config);
+    tracing::info!(machine, addresses = addresses.join(" "), state = %state.display(), "serving");
+    if let Some(notice) = notice {
+        tracing::warn!("{notice}");
+    }
+
+    let shutdown = CancellationToken::new();
+    let stop = shutdown.clone();
+    let (first, second) = (Stopper::new(args.until_stdin_closes)?, Stopper::new(false)?);
+    let until = async {
+        refresh_until(&engine, first.wait()).await;
+        tracing::info!("draining: no new work; a second signal ends what still runs");
+        stop.cancel();
+        tokio::select! {
+            () = engine.drain(DRAIN) => {}
+            () = second.wait() => engine.drain(Duration::ZERO).await,
+        }
+    };
+    let (served, ()) = tokio::join!(server.run(shutdown), until);
+    served?;
+    Ok(())
+}
+
+fn make_private(state: &Path) -> anyhow::Result<()> {
+    if state.exists() && !state.is_dir() {
+        bail!("{} is not a directory: use another --state", state.display());
+    }
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(state)
+        .with_context(|| format!("cannot make the state directory {}: use another --state", state.display()))
+}
+
+fn start_logging(form: &str) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_new(env::log_filter()).unwrap_or_else(|_| EnvFilter::new("info"));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // Refused only where a log was begun before, which is as good.
+    let _ = if form == "json" { lines.json().try_init() } else { lines.compact().try_init() };
+}
+
+/// Keeps the names of the mesh fresh until `end`.
+async fn refresh_until(engine: &Engine, end: impl Future<Output = ()>) {
+    tokio::pin!(end);
+    loop {
+        tokio::select! {
+            () = &mut end => return,
+            () = tokio::time::sleep(REFRESH) => {
+                if let Err(error) = engine.mesh().refresh() {
+                    tracing::warn!(%error, "the mesh's names could not be read again; the old ones stay");
+                }
+            }
+        }
+    }
+}
+
+/// What ends the daemon: SIGTERM, SIGINT, or the end of stdin where that was asked for.
+struct Stopper {
+    term: Signal,
+    int: Signal,
+    stdin: bool,
+}
+
+impl Stopper {
+    fn new(stdin: bool) -> anyhow::Result<Stopper> {
+        Ok(Stopper { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())?, stdin })
+    }
+
+    async fn wait(mut self) {
+        let stdin = async {
+            if self.stdin {
+                let mut stdin = tokio::io::stdin();
+                let mut nothing = [0u8; 64];
+                while tokio::io::AsyncReadExt::read(&mut stdin, &mut nothing).await.is_ok_and(|n| n > 0) {}
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+            () = stdin => {}
+        }
+    }
 }

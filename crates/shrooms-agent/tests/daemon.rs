@@ -9,10 +9,12 @@
 )]
 
 mod daemon {
+    pub mod bad;
     pub mod crashes;
     pub mod http;
     pub mod jobs;
     pub mod lab;
+    pub mod places;
     pub mod storm;
 }
 use daemon::{crashes, http, lab};

@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
-use crate::id::{AskNo, DeliveryNo, OutboxNo};
+use crate::id::{AskNo, OutboxNo};
 use crate::principal::Principal;
 use crate::refusal::{Refusal, when};
-use crate::row::{Ask, AskBy, AskState, AskTo, AskedBy, Delivery, DeliveryKind, DeliveryState, EventKind, Known};
-use crate::text::{MAX_TEXT, Text};
+use crate::row::{Ask, AskBy, AskState, AskTo, AskedBy, EventKind, Known};
+use crate::text::Text;
 use crate::time::Now;
 use crate::view::State;
 
+use super::send::check_bounds;
 use super::{AskFact, AskReq, Desk, Done, Loaded, MAX_ASKS, OutboxFact, ReportReq, SendReq, Target, Wake};
 
 /// How often an open ask is looked at although its worker's machine reports by itself: a net
@@ -40,12 +41,7 @@ impl Desk {
     }
 
     pub(super) fn ask(&mut self, now: &Now, req: AskReq, loaded: &Loaded) -> Result<Done, Refusal> {
-        if req.text.as_str().trim().is_empty() {
-            return Err(Refusal::EmptyText);
-        }
-        if req.text.len() > MAX_TEXT {
-            return Err(Refusal::TooLong { what: "text", len: req.text.len(), max: MAX_TEXT });
-        }
+        check_bounds(&req.text, &req.mid, req.context.as_deref(), &req.refs)?;
         let key = (req.agent.clone(), req.mid.clone());
         let known = self.index.asks.get(&key).and_then(|no| self.asks.get(*no).cloned());
         if let Some(ask) = known.or_else(|| loaded.ask.clone().map(Arc::new)) {
@@ -173,16 +169,33 @@ impl Desk {
         }
         match fact {
             AskFact::Task { task_id, seq, state, text } => {
-                let text = text.map(|t| self.keep(&t));
+                // Looking at what has not changed keeps no texts.
+                let news = ask.known.as_ref().is_none_or(|k| k.seq < seq);
+                let text = text.filter(|_| news).map(|t| self.keep(&t));
+                let cancelled = ask.cancel && ask.state == AskState::Open;
                 self.edit_ask(no, |a| {
                     a.state = AskState::Open;
                     a.task_id = Some(task_id);
                     a.trying = false;
-                    a.fails = 0;
                     a.unsure = false;
-                    a.not_before = if a.cancel { now.served } else { now.served + LOOK_EVERY_MS };
+                    // A cancel that has not ended it is not repeated at once.
+                    a.fails = if cancelled { a.fails + 1 } else { 0 };
+                    a.not_before = match a.cancel {
+                        true if cancelled => now.served + gap(a.fails - 1),
+                        true => now.served,
+                        false => now.served + LOOK_EVERY_MS,
+                    };
                 });
                 self.hear(now, no, &Known { seq, state, text });
+            }
+            // It goes on there, and its end is still heard of.
+            AskFact::Refused { .. } if ask.cancel && ask.state == AskState::Open => {
+                self.edit_ask(no, |a| {
+                    a.trying = false;
+                    a.cancel = false;
+                    a.not_before = now.served + LOOK_EVERY_MS;
+                });
+                self.ask_event(now, no);
             }
             AskFact::Refused { why } => {
                 let text = Some(self.keep(&why));
@@ -190,6 +203,10 @@ impl Desk {
                 let seq = ask.known.as_ref().map_or(1, |k| k.seq + 1);
                 self.edit_ask(no, |a| a.trying = false);
                 self.hear(now, no, &Known { seq, state: state.into(), text });
+            }
+            AskFact::Away { .. } if ask.cancel && ask.state == AskState::Unsent && !ask.unsure => {
+                self.edit_ask(no, |a| a.trying = false);
+                self.cancel_unsent(now, no);
             }
             AskFact::Away { why } if ask.now_only && ask.state == AskState::Unsent && !ask.unsure => {
                 let text = Some(self.keep(&Text::new(why)));
@@ -225,11 +242,18 @@ impl Desk {
         if !ask.open() || ask.known.as_ref().is_some_and(|k| k.seq >= known.seq) {
             return;
         }
-        self.edit_ask(no, |a| a.known = Some(known.clone()));
+        self.edit_ask(no, |a| {
+            a.known = Some(known.clone());
+            // Each outcome is told: that of a question does not stand for that of the end.
+            a.told = false;
+        });
         if State::is_final(&known.state) {
             self.over(now, no);
         } else if known.state == State::InputRequired.word() {
-            self.plan_result(no);
+            self.plan_result(now, no);
+        } else {
+            // A question that was answered meanwhile.
+            self.drop_telling(no);
         }
         self.ask_event(now, no);
     }
@@ -240,61 +264,7 @@ impl Desk {
             a.trying = false;
             a.ended = Some(now.stamp());
         });
-        self.plan_result(no);
-        let Some(AskBy::Session(uid)) = self.asks.get(no).map(|a| a.by) else { return };
-        if let Some(lane) = self.sessions.get(uid).map(|s| s.lane) {
-            self.advance(now, lane);
-        }
-    }
-
-    /// A session whose harness takes turns gets the outcome as one, unless it has it already.
-    fn plan_result(&mut self, no: AskNo) {
-        let Some(ask) = self.asks.get(no).cloned() else {
-            return;
-        };
-        let AskBy::Session(uid) = ask.by else { return };
-        let Some(session) = self.sessions.get(uid).filter(|s| s.harness.takes_turns() && s.removed.is_none()) else {
-            return;
-        };
-        if ask.told || ask.telling.is_some() {
-            return;
-        }
-        let (lane, session) = (session.lane, session.uid);
-        let delivery = DeliveryNo(self.next());
-        self.insert_delivery(Delivery {
-            no: delivery,
-            session,
-            lane,
-            kind: DeliveryKind::Result,
-            task: None,
-            ask: Some(no),
-            text: ask.known.as_ref().and_then(|k| k.text),
-            extra: Vec::new(),
-            state: DeliveryState::Planned,
-            attempt: 0,
-            misses: Vec::new(),
-            repeat: false,
-        });
-        self.edit_ask(no, |a| a.telling = Some(delivery));
-    }
-
-    pub(super) fn drop_telling(&mut self, no: AskNo) {
-        let Some(delivery) = self.asks.get(no).and_then(|a| a.telling) else {
-            return;
-        };
-        if self.deliveries.get(delivery).is_some_and(|d| d.state == DeliveryState::Planned) {
-            self.edit_delivery(delivery, |d| d.state = DeliveryState::Ended);
-            self.edit_ask(no, |a| a.telling = None);
-        }
-    }
-
-    pub(super) fn told(&mut self, now: &Now, no: AskNo) -> Done {
-        let _ = now;
-        if self.asks.get(no).is_some_and(|a| !a.told && !a.open()) {
-            self.edit_ask(no, |a| a.told = true);
-            self.drop_telling(no);
-        }
-        Done::Nothing
+        self.plan_result(now, no);
     }
 
     pub(super) fn cancel_ask(&mut self, now: &Now, no: AskNo) -> Result<Done, Refusal> {
@@ -322,8 +292,7 @@ impl Desk {
                 if ask.state == AskState::Unsent && ask.attempt == 0
                     || ask.state == AskState::Unsent && !ask.trying && !ask.unsure =>
             {
-                let text = Some(self.keep(&Text::from("canceled before it was sent")));
-                self.hear(now, no, &Known { seq: 1, state: "canceled".into(), text });
+                self.cancel_unsent(now, no);
             }
             AskTo::Device { .. } => {
                 self.edit_ask(no, |a| {
@@ -335,6 +304,11 @@ impl Desk {
         }
         let ask = self.asks.get(no).cloned().unwrap_or(ask);
         Ok(Done::Ask { ask, task: None, made: false })
+    }
+
+    fn cancel_unsent(&mut self, now: &Now, no: AskNo) {
+        let text = Some(self.keep(&Text::from("canceled before it was sent")));
+        self.hear(now, no, &Known { seq: 1, state: "canceled".into(), text });
     }
 
     pub(super) fn report(&mut self, now: &Now, report: ReportReq, loaded: &Loaded) -> Result<Done, Refusal> {
@@ -353,8 +327,13 @@ impl Desk {
                 a.state = AskState::Open;
                 a.task_id = Some(report.task_id.clone());
                 a.unsure = false;
+                // Whatever try was under way, this is its answer.
+                a.trying = false;
+                a.fails = 0;
+                a.not_before = if a.cancel { now.served } else { now.served + LOOK_EVERY_MS };
             });
             self.hear(now, no, &Known { seq: report.seq, state: report.state, text });
+            self.advance_ask(now, no);
         }
         Ok(Done::Nothing)
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::id::DeliveryNo;
+use crate::id::{DeliveryNo, LaneNo, SessionUid, TaskNo};
 use crate::row::{
     Delivery, DeliveryKind, DeliveryState, Ending, EventKind, Fence, Session, SessionState, Task, Turn, TurnHow,
     TurnState,
@@ -37,13 +37,20 @@ impl Desk {
         match fact {
             TurnFact::Began => self.began(now, &turn),
             TurnFact::Ended(exit) | TurnFact::Trace { exit: Some(exit), .. } => {
-                self.began(now, &turn);
+                // What could not be started at all has not been delivered to anybody.
+                if exit.spawn_error.is_none() {
+                    self.began(now, &turn);
+                }
                 self.finished(now, &turn, exit);
             }
             TurnFact::Lost => {
                 self.edit_turn(turn.no, |t| t.state = TurnState::Lost);
             }
             TurnFact::Trace { began: true, exit: None } => self.interrupted(now, &turn),
+            // Its worker has spoken: whatever the trace says, it must not run as if it had not.
+            TurnFact::Trace { began: false, .. } | TurnFact::NeverBegan { .. } if self.is_taken(&turn) => {
+                self.interrupted(now, &turn);
+            }
             TurnFact::Trace { began: false, exit: None } => {
                 let retry = if turn.boot == self.meta.boot { Retry::Counted } else { Retry::Soon };
                 self.never_began(now, &turn, "it was cut off before it began", retry);
@@ -56,13 +63,17 @@ impl Desk {
         self.deliveries.get(turn.cause).cloned()
     }
 
+    fn is_taken(&self, turn: &Turn) -> bool {
+        self.deliveries.get(turn.cause).is_some_and(|d| d.state == DeliveryState::Taken)
+    }
+
     fn task_of(&self, turn: &Turn) -> Option<Arc<Task>> {
         turn.task.and_then(|no| self.tasks.get(no).cloned())
     }
 
     /// The harness has it. The first sign of life of a program is that it was started, so it is
     /// delivered and begun at once.
-    fn began(&mut self, now: &Now, turn: &Turn) {
+    pub(super) fn began(&mut self, now: &Now, turn: &Turn) {
         let Some(delivery) = self.cause(turn) else {
             return;
         };
@@ -70,18 +81,17 @@ impl Desk {
             return;
         }
         self.edit_delivery(delivery.no, |d| d.state = DeliveryState::Taken);
-        if let Some(ask) = delivery.ask {
-            self.edit_ask(ask, |a| a.told = true);
-        }
+        self.brought(&delivery);
         let Some(task) = self.task_of(turn).filter(|t| t.open()) else {
             return;
         };
-        let read = delivery.extra.len() as u32 + u32::from(delivery.kind != DeliveryKind::Task);
+        let unread = self.unread(turn.lane, task.no);
         self.edit_task(task.no, |t| {
             t.delivered.get_or_insert(now.stamp());
             t.started.get_or_insert(now.stamp());
-            t.blocked = false;
-            t.pending = t.pending.saturating_sub(read);
+            // Only what the asker said ends a wait for the asker.
+            t.blocked &= delivery.kind == DeliveryKind::Task && delivery.extra.is_empty();
+            t.pending = unread;
             t.changed = now.stamp();
             t.seq += 1;
         });
@@ -89,16 +99,23 @@ impl Desk {
         self.tell(now, task.no);
     }
 
+    /// What the asker has said on a task that is still to be delivered.
+    fn unread(&self, lane: LaneNo, task: TaskNo) -> u32 {
+        let planned = self.index.planned.get(&lane).into_iter().flatten().filter_map(|no| self.deliveries.get(*no));
+        planned.filter(|d| d.task == Some(task) && d.kind != DeliveryKind::Task).count() as u32
+    }
+
     fn finished(&mut self, now: &Now, turn: &Turn, exit: Exit) {
         let how = if exit.stopped { TurnHow::Stopped } else { TurnHow::Exit(exit.code) };
         self.close(now, turn, how);
-        self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
-        self.forget_telling(turn.cause);
         let session = self.sessions.get(turn.session).cloned();
         if let Some(why) = &exit.spawn_error {
             self.cannot_start(now, session.as_deref(), why);
         }
-        if let Some(task) = self.task_of(turn).filter(|t| t.open() && !t.blocked) {
+        self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+        self.forget_telling(now, turn.cause);
+        let spawned = exit.spawn_error.is_none();
+        if let Some(task) = self.task_of(turn).filter(|t| t.open() && !(t.blocked && spawned)) {
             let (ending, words) = outcome(&exit);
             self.end(now, task.no, ending, &words);
         }
@@ -116,7 +133,10 @@ impl Desk {
         let open = self.task_of(turn).filter(|t| t.open() && !t.blocked);
         let result = self.cause(turn).filter(|d| d.kind == DeliveryKind::Result);
         match (&open, result) {
-            (_, Some(result)) if !stopping => self.plan_again(result.no),
+            (_, Some(result)) if !stopping && !self.is_gone(turn.session) => {
+                self.plan_again(result.no);
+                self.renew_result(result.no);
+            }
             (Some(_), None) if again && !stopping => self.plan_again(turn.cause),
             (Some(task), None) => {
                 self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
@@ -124,7 +144,7 @@ impl Desk {
             }
             _ => {
                 self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
-                self.forget_telling(turn.cause);
+                self.forget_telling(now, turn.cause);
             }
         }
         self.advance(now, turn.lane);
@@ -140,8 +160,10 @@ impl Desk {
     fn never_began(&mut self, now: &Now, turn: &Turn, why: &str, retry: Retry) {
         self.close(now, turn, TurnHow::NeverBegan);
         let task = self.task_of(turn);
-        if turn.task.is_some() && task.as_ref().is_none_or(|t| !t.open()) {
+        let over = turn.task.is_some() && task.as_ref().is_none_or(|t| !t.open());
+        if over || self.is_gone(turn.session) {
             self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
+            self.forget_telling(now, turn.cause);
             self.advance(now, turn.lane);
             return;
         }
@@ -154,11 +176,12 @@ impl Desk {
                 misses = d.misses.len();
             }
         });
+        self.renew_result(turn.cause);
         if misses >= MISSES {
             let session = self.sessions.get(turn.session).cloned();
             self.cannot_start(now, session.as_deref(), why);
             self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
-            self.forget_telling(turn.cause);
+            self.forget_telling(now, turn.cause);
             if let Some(task) = task {
                 let text = format!("could not be started, three times in ten minutes: {why}");
                 self.end(now, task.no, Ending::Failed, &Text::new(text));
@@ -187,6 +210,11 @@ impl Desk {
         self.event(now, EventKind::Session, Some(&session.name), None, "stopped", &why);
     }
 
+    /// Nothing is brought to a session that was removed.
+    fn is_gone(&self, session: SessionUid) -> bool {
+        self.sessions.get(session).is_none_or(|s| s.removed.is_some())
+    }
+
     fn close(&mut self, now: &Now, turn: &Turn, how: TurnHow) {
         self.edit_turn(turn.no, |t| {
             t.state = TurnState::Ended;
@@ -197,15 +225,6 @@ impl Desk {
             l.turn = None;
             l.holder = None;
         });
-    }
-
-    fn forget_telling(&mut self, delivery: DeliveryNo) {
-        let Some(ask) = self.deliveries.get(delivery).and_then(|d| d.ask) else {
-            return;
-        };
-        if self.asks.get(ask).is_some_and(|a| a.telling == Some(delivery)) {
-            self.edit_ask(ask, |a| a.telling = None);
-        }
     }
 }
 

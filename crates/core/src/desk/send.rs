@@ -318,7 +318,8 @@ impl Desk {
 /// not shown.
 fn is_claim(text: &str) -> bool {
     let plain = text.len() <= 200 && text.chars().all(|c| c.is_ascii_graphic() && !"()[],".contains(c));
-    plain && (AgentRef::parse(text).is_ok_and(|a| a.machine.is_some()) || text.ends_with("/owner"))
+    let owner = text.strip_suffix("/owner").is_some_and(|machine| !machine.is_empty() && !machine.contains('/'));
+    plain && (AgentRef::parse(text).is_ok_and(|a| a.machine.is_some()) || owner)
 }
 
 /// What is too long is refused before anything else is looked at.

@@ -83,6 +83,12 @@ impl Desk {
     pub(super) fn remove_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
         owners_only(by, "removing a session")?;
         let session = self.find_session(name)?;
+        // Removed first: nothing that ends below is brought to it or started in it.
+        self.sessions.edit(session.uid, |s| {
+            s.state = SessionState::Removed;
+            s.removed = Some(now.stamp());
+        });
+        self.index.names.remove(name);
         let open: Vec<_> = self.index.open.get(&session.lane).into_iter().flatten().copied().collect();
         let words = Text::new(format!("canceled: the session '{name}' was removed"));
         for task in open {
@@ -96,11 +102,6 @@ impl Desk {
             let _ = self.cancel_ask(now, ask);
         }
         self.stop_turn(session.lane);
-        self.sessions.edit(session.uid, |s| {
-            s.state = SessionState::Removed;
-            s.removed = Some(now.stamp());
-        });
-        self.index.names.remove(name);
         self.event(now, EventKind::Session, Some(name), None, "removed", "");
         self.session_done(session.uid, name)
     }

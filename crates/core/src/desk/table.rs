@@ -55,6 +55,11 @@ impl<K: Ord + Copy, R: Clone> Table<K, R> {
         self.rows.remove(&key)
     }
 
+    /// Changed since the last commit.
+    pub(super) fn is_dirty(&self, key: K) -> bool {
+        self.dirty.contains(&key)
+    }
+
     pub(super) fn drain(&mut self, mut each: impl FnMut(Arc<R>)) {
         for key in std::mem::take(&mut self.dirty) {
             if let Some(row) = self.rows.get(&key) {

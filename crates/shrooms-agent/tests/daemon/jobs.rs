@@ -110,7 +110,11 @@ fn the_seeds_shell_examples_work_as_written_across_two_machines() {
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.out.trim_end(), format!("task {reference}: input-required\n\nWhich branch?"));
     let said = laptop.cli(&["a2a", "reply", "--wait", &reference, "Yes, main."]);
-    assert_eq!((said.code, said.out.trim_end()), (0, format!("task {reference}: completed\n\nanswer: Yes, main.").as_str()), "{said:?}");
+    assert_eq!(
+        (said.code, said.out.trim_end()),
+        (0, format!("task {reference}: completed\n\nanswer: Yes, main.").as_str()),
+        "{said:?}"
+    );
     let said = laptop.cli(&["a2a", "get", &reference]);
     assert!(said.code == 0 && said.out.contains("answer: Yes, main."), "{said:?}");
     let said = laptop.cli(&["a2a", "ack", &reference]);

@@ -36,6 +36,8 @@ pub struct Machine {
     mesh: PathBuf,
     child: Option<Child>,
     extra: Vec<String>,
+    /// What the daemon is started through: nothing, or a way into a namespace.
+    through: Vec<String>,
 }
 
 /// What a command said.
@@ -67,9 +69,7 @@ impl Lab {
             // 127.(64..127).x.y: far from what anybody uses, different for every lab of every run.
             let net = 64 + u8::try_from(pid % 64).unwrap();
             let address = IpAddr::V4(Ipv4Addr::new(127, net, u8::try_from(lab % 250).unwrap() + 1, 10 + i as u8));
-            text.push_str(&format!(
-                "[[machine]]\nname = \"{name}\"\nmesh = \"home\"\naddresses = [\"{address}\"]\n\n"
-            ));
+            text.push_str(&format!("[[machine]]\nname = \"{name}\"\nmesh = \"home\"\naddresses = [\"{address}\"]\n\n"));
             machines.push(Machine {
                 name: name.to_string(),
                 address,
@@ -77,11 +77,22 @@ impl Lab {
                 state: dir.path().join(name),
                 mesh: mesh.clone(),
                 child: None,
+                through: Vec::new(),
                 extra: vec!["--allow-scripted".into(), "--stop-grace".into(), "0.3".into()],
             });
         }
         fs::write(&mesh, text).unwrap();
         Lab { dir, machines }
+    }
+
+    /// Gives a machine that was not started another address, in a place that is reached `through`
+    /// a command. For labs of one machine.
+    pub fn move_to(&mut self, machine: usize, address: IpAddr, through: &[&str]) {
+        let machine = &mut self.machines[machine];
+        machine.through = through.iter().map(|w| w.to_string()).collect();
+        machine.address = address;
+        let text = format!("[[machine]]\nname = \"{}\"\nmesh = \"home\"\naddresses = [\"{address}\"]\n", machine.name);
+        fs::write(&machine.mesh, text).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -148,8 +159,10 @@ impl Machine {
     /// Starts the daemon without waiting: it may be about to crash.
     pub fn spawn(&mut self, env: &[(&str, &str)]) {
         let log = fs::File::options().create(true).append(true).open(self.log_path()).unwrap();
-        let mut command = Command::new(PROGRAM);
+        let words = [self.through.as_slice(), &[PROGRAM.to_string()]].concat();
+        let mut command = Command::new(&words[0]);
         command
+            .args(&words[1..])
             .args(["serve", "--state"])
             .arg(&self.state)
             .arg("--mesh")

@@ -105,9 +105,8 @@ fn launcher_of(machine: &Machine, dice: &mut Dice) -> Option<i32> {
         let more = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
         pids.extend(more.split_whitespace().filter_map(|p| p.parse::<i32>().ok()));
     }
-    let is_launcher = |pid: &i32| {
-        std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|c| c.contains("__run"))
-    };
+    let is_launcher =
+        |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|c| c.contains("__run"));
     pids.retain(is_launcher);
     pids.sort_unstable();
     pids.dedup();

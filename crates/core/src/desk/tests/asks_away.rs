@@ -160,7 +160,7 @@ rules! {
 
     a_report_may_come_before_the_answer_to_the_send "
         ask a1 laptop/tests 'x'
-        report a1 2 working                     -> ask a1 open working, look 1
+        report a1 2 working                     -> ask a1 open working
         reply a1 task 1 submitted               -> nothing
         report a1 3 completed 'fine'            -> ask a1 ended completed 'fine'
         reply a1 task 2 working                 -> nothing
@@ -219,6 +219,15 @@ rules! {
         reply a1 task 2 working                 -> nothing
         wait 1                                  -> ask a1 cancel 3
         report a1 3 canceled 'as you wish'      -> ask a1 ended canceled 'as you wish'
+    "
+
+    a_cancel_that_is_refused_there_does_not_end_the_ask "
+        ask a1 laptop/tests 'x'
+        reply a1 task 1 working
+        drop a1                                 -> ask a1 cancel, cancel 2
+        reply a1 refused 'not allowed'          -> ask a1 not cancel
+        wait 600                                -> ask a1 look 3
+        reply a1 task 2 completed 'fine'        -> ask a1 ended completed 'fine'
     "
 
     an_answer_to_an_earlier_try_changes_nothing "

@@ -1,5 +1,12 @@
 //! Everything has a bound, and a full thing refuses.
 
+use crate::desk::{AskReq, Desk, Done, Input, MAX_ASKS, Place, Request, Target};
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::row::{Meta, Open};
+use crate::text::Text;
+use crate::time::{Boot, Now};
+
 rules! {
     a_text_has_at_most_a_mebibyte "
         session add tests
@@ -62,9 +69,42 @@ rules! {
     "
 
     a_machine_has_at_most_a_thousand_sessions "
-        times 1000 session add s#
+        times 999 session add s# & session add last
         session add more                        -> refused 'this machine has 1000 sessions, the limit'
         session remove s1
         session add more                        -> session more ready
     "
+}
+
+/// Ten thousand commits would tell nothing more: one desk, without a store.
+#[test]
+fn a_machine_has_at_most_ten_thousand_open_asks() {
+    let now = Now { wall: 0, served: 0, boot: Boot(1) };
+    let place = Place { machine: "home".into() };
+    let mut desk = Desk::load(place, Meta::new("0123456789abcdef".into()), Open::default(), &now);
+    let ask = |mid: String| {
+        let text = Text::from("x");
+        Request::Ask(AskReq {
+            by: Principal::Owner,
+            to: Target::Device { id: "id-laptop".into(), machine: "laptop".into(), session: "tests".into() },
+            agent: "laptop/tests".into(),
+            mid,
+            digest: text.sha(),
+            text,
+            title: None,
+            context: None,
+            refs: Vec::new(),
+            fresh: false,
+            now_only: false,
+            random: 7,
+        })
+    };
+    for i in 0..MAX_ASKS {
+        let made = desk.handle(now, Input::Request(Box::new(ask(i.to_string())), Box::default()));
+        assert!(matches!(made, Ok(Done::Ask { made: true, .. })), "{i}: {made:?}");
+    }
+    let more = desk.handle(now, Input::Request(Box::new(ask("more".into())), Box::default()));
+    assert_eq!(more.unwrap_err(), Refusal::TooManyAsks { asks: MAX_ASKS });
+    let again = desk.handle(now, Input::Request(Box::new(ask("7".into())), Box::default()));
+    assert!(matches!(again, Ok(Done::Ask { made: false, .. })), "{again:?}");
 }

@@ -4,7 +4,7 @@ rules! {
     the_same_message_again_is_the_same_task "
         session add tests
         send tests m0 'first'
-        send tests m1 'run it'                  -> tests:m1 submitted, place 2
+        send tests m1 'run it'                  -> tests:m1 submitted, place 1
         send tests m1 'run it'                  -> again tests:m1 submitted
         crash
         send tests m1 'run it'                  -> again tests:m1 submitted

@@ -115,8 +115,7 @@ fn option(words: &mut Vec<&str>, key: &str) -> Option<String> {
 fn run(world: &mut World, words: &[String]) -> Vec<String> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let by = option(&mut words, "by").map(|w| world.principal(&w));
-    let (ask, claim, context) =
-        (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
+    let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
     match words.as_slice() {
         ["session", verb, name, how @ ..] => session(world, verb, name, how, by.unwrap_or(Principal::Owner)),
         ["send", to, mid, text] => {
@@ -187,7 +186,8 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
                 Principal::Device { id, .. } => id,
                 other => panic!("{other:?} is no device"),
             });
-            let found = world.store.asks.values().find(|a| a.mid == *mid).map(|a| world.desk.ask_id(a.no));
+            let held = world.desk.asks.iter().map(|(_, a)| a);
+            let found = world.store.asks.values().chain(held).find(|a| a.mid == *mid).map(|a| world.desk.ask_id(a.no));
             let request = Request::Report(ReportReq {
                 device,
                 ask: found.unwrap_or_else(|| mid.to_string()),
@@ -319,33 +319,28 @@ fn fence(world: &World, text: &str) -> Fence {
 }
 
 fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
-    let exit = |code, signal| Exit {
-        code,
-        signal,
-        spawn_error: None,
-        stopped: false,
-        words: Text::from(how.get(1).copied().unwrap_or_default()),
+    // An exit stands alone, or in the trace that a crash left.
+    let (what, how) = match how {
+        ["exit", how @ ..] if what == "trace" => ("trace-exit", how),
+        how => (what, how),
     };
-    let code = || exit(Some(how[0].parse().expect("an exit code")), None);
-    match (what, how.first().copied()) {
+    let first = how.first().copied().unwrap_or_default();
+    let words = how.get(1).copied().unwrap_or_default();
+    let number = || first.parse().expect("an exit code or a signal");
+    let exit = |code, signal, words| Exit { code, signal, spawn_error: None, stopped: false, words: Text::from(words) };
+    match (what, first) {
         ("began", _) => TurnFact::Began,
-        ("exit", _) => TurnFact::Ended(code()),
-        ("signal", Some(n)) => TurnFact::Ended(exit(None, Some(n.parse().expect("a signal")))),
-        ("stopped", _) => TurnFact::Ended(Exit { stopped: true, ..exit(None, Some(15)) }),
-        ("unspawned", Some(why)) => TurnFact::Ended(Exit { spawn_error: Some(why.into()), ..exit(None, None) }),
-        ("never", Some(retry)) => {
-            let why = how.get(1).copied().unwrap_or("no reason").to_string();
-            let retry = match retry {
-                "soon" => Retry::Soon,
-                "disk" => Retry::Disk,
-                _ => Retry::Counted,
-            };
-            TurnFact::NeverBegan { why, retry }
-        }
+        ("exit", _) => TurnFact::Ended(exit(Some(number()), None, words)),
+        ("signal", _) => TurnFact::Ended(exit(None, Some(number()), words)),
+        ("stopped", words) => TurnFact::Ended(Exit { stopped: true, ..exit(None, Some(15), words) }),
+        ("unspawned", why) => TurnFact::Ended(Exit { spawn_error: Some(why.into()), ..exit(None, None, "") }),
+        ("never", "soon") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Soon },
+        ("never", "disk") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Disk },
+        ("never", "counted") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Counted },
         ("lost", _) => TurnFact::Lost,
-        ("trace", Some("neither")) => TurnFact::Trace { began: false, exit: None },
-        ("trace", Some("began")) => TurnFact::Trace { began: true, exit: None },
-        ("trace", _) => TurnFact::Trace { began: true, exit: Some(code()) },
+        ("trace", "neither") => TurnFact::Trace { began: false, exit: None },
+        ("trace", "began") => TurnFact::Trace { began: true, exit: None },
+        ("trace-exit", _) => TurnFact::Trace { began: true, exit: Some(exit(Some(number()), None, words)) },
         other => panic!("no such command: {other:?}"),
     }
 }

@@ -116,9 +116,11 @@ impl Store {
             let found = self.messages.values().find(|m| MessageKey::of(m) == *key);
             found.map(|m| (**m).clone())
         };
-        let mut loaded = Loaded::default();
-        loaded.message = wants.message.as_ref().and_then(message);
-        loaded.task = wants.task.as_ref().and_then(|id| self.task(id).cloned());
+        let mut loaded = Loaded {
+            message: wants.message.as_ref().and_then(message),
+            task: wants.task.as_ref().and_then(|id| self.task(id).cloned()),
+            ..Loaded::default()
+        };
         if let (Some((ns, mid)), Some(task)) = (&wants.in_task, &loaded.task) {
             let (ns, mid) = (ns.clone(), mid.clone());
             loaded.message = message(&MessageKey { session: task.session, ns, mid, in_task: Some(task.no) });

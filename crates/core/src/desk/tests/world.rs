@@ -168,7 +168,8 @@ impl World {
 
     fn check_lanes(&self) {
         for lane in self.store.lanes.values() {
-            let running: Vec<_> = self.store.turns.values().filter(|t| t.lane == lane.no && t.ended.is_none()).collect();
+            let running: Vec<_> =
+                self.store.turns.values().filter(|t| t.lane == lane.no && t.ended.is_none()).collect();
             assert!(running.len() <= 1, "two turns in one lane: {running:?}");
             assert_eq!(running.first().map(|t| t.no), lane.turn, "a lane knows its turn");
             let holder = lane.holder.and_then(|no| self.store.tasks.get(&no));
@@ -231,7 +232,7 @@ impl World {
                 .map(|t| (t.position, t.no))
                 .collect();
             waiting.sort();
-            let kept = self.desk.index.queue.get(&lane.no).map(|q| all(q)).unwrap_or_default();
+            let kept = self.desk.index.queue.get(&lane.no).map(all).unwrap_or_default();
             assert_eq!(kept.into_iter().copied().collect::<Vec<_>>(), waiting, "the queue is what a full scan says");
         }
     }

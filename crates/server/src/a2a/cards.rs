@@ -1,0 +1,146 @@
+//! Agent cards: the machine's, with its sessions as skills, and each session's. Cached by content;
+//! their addresses work from where they were read.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use shrooms_a2a::card::{AgentCapabilities, AgentExtension, AgentInterface, AgentSkill, BINDING_JSONRPC};
+use shrooms_a2a::{AgentCard, shrooms as keys, version};
+use shrooms_core::digest::Digest;
+use shrooms_core::row::Session;
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// How long a card may be used without asking again: sessions come and go by hand.
+const CACHED: &str = "max-age=60";
+
+pub(crate) async fn machine(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    let rows = app.engine.read(|r| r.sessions()).await?;
+    let name = app.engine.machine().to_string();
+    let skills: Vec<AgentSkill> = rows
+        .iter()
+        .map(|row| {
+            let session = &row.session;
+            let at = format!("{}/a2a/{}/.well-known/agent-card.json", base(&app, &headers), session.name);
+            skill(
+                &session.name,
+                &session.name,
+                format!("The session {name}/{}: its card is {at}", session.name),
+                session,
+            )
+        })
+        .collect();
+    // A card has at least one skill, also on a machine that has no session yet.
+    let skills = if skills.is_empty() { vec![nothing_yet()] } else { skills };
+    let newest = rows.iter().map(|r| r.session.created.wall).max().unwrap_or(0);
+    let description =
+        format!("The agents of {name}: one skill for each session. Name one in the metadata, or use its own address.");
+    let card = card(&app, &headers, name, description, "/a2a", skills);
+    Ok(answer(&headers, &card, newest))
+}
+
+pub(crate) async fn session(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let rows = app.engine.read(|r| r.sessions()).await?;
+    let found = rows.into_iter().map(|r| r.session).find(|s| s.name == name);
+    let machine = app.engine.machine();
+    let session = found.ok_or_else(|| {
+        Problem::not_found(format!("no session '{}' on {machine}", shrooms_core::text::cut(&name, 80)))
+    })?;
+    let what = format!("The session {machine}/{}: runs a command of its owner's for each task.", session.name);
+    let skills = vec![skill("chat", "Ask", what.clone(), &session)];
+    let at = format!("/a2a/{}", session.name);
+    let card = card(&app, &headers, format!("{machine}/{}", session.name), what, &at, skills);
+    Ok(answer(&headers, &card, session.created.wall))
+}
+
+fn skill(id: &str, name: &str, description: String, session: &Session) -> AgentSkill {
+    AgentSkill {
+        id: id.into(),
+        name: name.into(),
+        description,
+        tags: vec!["shrooms".into(), session.harness.name().into()],
+        ..AgentSkill::default()
+    }
+}
+
+fn nothing_yet() -> AgentSkill {
+    AgentSkill {
+        id: "none".into(),
+        name: "No session yet".into(),
+        description: "This machine has no session yet.".into(),
+        tags: vec!["shrooms".into()],
+        ..AgentSkill::default()
+    }
+}
+
+fn card(
+    app: &App,
+    headers: &HeaderMap,
+    name: String,
+    description: String,
+    path: &str,
+    skills: Vec<AgentSkill>,
+) -> AgentCard {
+    let extension = AgentExtension {
+        uri: keys::EXTENSION_URI.into(),
+        description: Some("Tasks stay open until it is said how they ended; AckTask; metadata under shrooms/.".into()),
+        required: Some(false),
+        ..AgentExtension::default()
+    };
+    AgentCard {
+        name,
+        description,
+        supported_interfaces: vec![AgentInterface {
+            url: format!("{}{path}", base(app, headers)),
+            protocol_binding: BINDING_JSONRPC.into(),
+            protocol_version: version::SPOKEN.into(),
+            ..AgentInterface::default()
+        }],
+        version: app.config.version.clone(),
+        capabilities: AgentCapabilities {
+            streaming: Some(false),
+            push_notifications: Some(false),
+            extended_agent_card: Some(false),
+            extensions: vec![extension],
+            ..AgentCapabilities::default()
+        },
+        default_input_modes: vec!["text/plain".into(), "application/json".into()],
+        default_output_modes: vec!["text/plain".into()],
+        skills,
+        ..AgentCard::default()
+    }
+}
+
+/// The address that the card was read from; the guard has checked that the host is ours.
+fn base(app: &App, headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|h| h.to_str().ok());
+    let host = host.filter(|h| !h.is_empty() && *h != "localhost").map(str::to_string);
+    let first = || app.addresses.first().cloned().unwrap_or_else(|| "localhost".into());
+    format!("http://{}", host.unwrap_or_else(first))
+}
+
+fn answer(headers: &HeaderMap, card: &AgentCard, changed: i64) -> Response {
+    let body = serde_json::to_string(card).unwrap_or_default();
+    let tag = format!("\"{}\"", Digest::of([body.as_bytes()]).short(32));
+    let asked = headers.get(header::IF_NONE_MATCH).and_then(|h| h.to_str().ok()).unwrap_or("");
+    let same = asked.split(',').map(|t| t.trim().trim_start_matches("W/")).any(|t| t == tag || t == "*");
+    let mut response = match same {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+    };
+    let modified = jiff::Timestamp::from_millisecond(changed).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let modified = modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    for (name, value) in
+        [(header::ETAG, tag.as_str()), (header::CACHE_CONTROL, CACHED), (header::LAST_MODIFIED, modified.as_str())]
+    {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}

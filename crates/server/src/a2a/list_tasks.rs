@@ -1,0 +1,85 @@
+//! ListTasks: the newest change first, in pages. A page's token holds where the next one begins
+//! and what it was asked with; with another filter it is refused.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use shrooms_a2a::A2aError;
+use shrooms_a2a::types::{ListTasksParams, ListTasksResult};
+use shrooms_core::digest::Digest;
+use shrooms_core::id::SessionUid;
+use shrooms_store::TaskFilter;
+
+use super::{Answer, Call, refused};
+use crate::task_json::{self, Shown};
+
+pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
+    let session = match &call.session {
+        Some(name) => Some(call.session_named(name).await?.uid),
+        None => None,
+    };
+    let params: ListTasksParams = call.request.params()?;
+    let print = fingerprint(session, &params);
+    let after = params.page_token.as_deref().filter(|t| !t.is_empty()).map(|t| read_token(t, &print)).transpose()?;
+    let size = params.page_size();
+    let filter = TaskFilter {
+        session,
+        context: params.context_id.clone(),
+        state: params.status.map(|s| s.word().to_string()),
+        since: params.status_timestamp_after.map(|t| t.as_millis()),
+        after,
+        limit: size as usize,
+    };
+    let page = call.app.engine.read(move |r| r.tasks(&filter)).await.map_err(refused)?;
+    let shown = Shown { history: params.history_length, artifacts: params.include_artifacts.unwrap_or(false) };
+    let mut tasks = Vec::with_capacity(page.tasks.len());
+    for task in page.tasks {
+        tasks.push(task_json::show(&call.app, task, shown).await.map_err(refused)?);
+    }
+    let result = ListTasksResult {
+        tasks,
+        next_page_token: page.next.map_or_else(String::new, |next| token(next, &print)),
+        page_size: size,
+        total_size: u32::try_from(page.total).unwrap_or(u32::MAX),
+    };
+    Ok(Answer::of(&call.request.id, &result))
+}
+
+/// What a token is tied to.
+fn fingerprint(session: Option<SessionUid>, params: &ListTasksParams) -> String {
+    let filter =
+        format!("{:?} {:?} {:?} {:?}", session, params.context_id, params.status, params.status_timestamp_after);
+    Digest::of([filter.as_bytes()]).short(12)
+}
+
+fn token((changed, no): (i64, i64), print: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{changed}.{no}.{print}"))
+}
+
+fn read_token(token: &str, print: &str) -> Result<(i64, i64), A2aError> {
+    let bad = || A2aError::invalid_params("pageToken", "is not one that this list gave, with these filters");
+    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| bad())?;
+    let text = String::from_utf8(bytes).map_err(|_| bad())?;
+    let mut fields = text.split('.');
+    let (changed, no, of) = (fields.next(), fields.next(), fields.next());
+    match (changed.and_then(|c| c.parse().ok()), no.and_then(|n| n.parse().ok()), of) {
+        (Some(changed), Some(no), Some(of)) if of == print => Ok((changed, no)),
+        _ => Err(bad()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_good_for_its_own_filters_alone() {
+        let one = fingerprint(Some(SessionUid(1)), &ListTasksParams::default());
+        let two = fingerprint(Some(SessionUid(2)), &ListTasksParams::default());
+        let good = token((5, 7), &one);
+        assert_eq!(read_token(&good, &one).unwrap(), (5, 7));
+        assert!(read_token(&good, &two).is_err());
+        for bad in ["", "zz", "é", &URL_SAFE_NO_PAD.encode("a.b"), &URL_SAFE_NO_PAD.encode("1.2")] {
+            assert!(read_token(bad, &one).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A message's parts as the text that a worker reads, and the digest that tells two messages apart.
+//! Addresses are given as text and never fetched; files have no place here yet.
+
+use serde_json::Value;
+use shrooms_a2a::{A2aError, ErrorCode, Part, PartContent};
+use shrooms_core::digest::Digest;
+
+/// The worker's text: text parts, data as fenced JSON, addresses as they are; joined by one empty
+/// line, blank ones left out.
+pub(super) fn text_of(parts: &[Part]) -> Result<String, A2aError> {
+    let mut texts: Vec<String> = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        match &part.content {
+            PartContent::Text(text) if text.trim().is_empty() => {}
+            PartContent::Text(text) => texts.push(text.clone()),
+            PartContent::Data(value) => texts.push(format!("```json\n{}\n```", pretty(value))),
+            PartContent::Url(url) => texts.push(url.clone()),
+            PartContent::Raw(_) => {
+                return Err(A2aError::new(
+                    ErrorCode::ContentTypeNotSupported,
+                    format!("message.parts[{i}] is a file: files are not taken yet, send text or data"),
+                )
+                .with("part", i.to_string()));
+            }
+        }
+    }
+    if texts.is_empty() {
+        return Err(A2aError::invalid_params("message.parts", "hold no text: say what is wanted"));
+    }
+    Ok(texts.join("\n\n"))
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+}
+
+/// The digest over parts: kind and content of each, not the metadata.
+pub(super) fn digest(parts: &[Part]) -> Digest {
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    for part in parts {
+        let (kind, content): (&str, Vec<u8>) = match &part.content {
+            PartContent::Text(text) => ("text", text.clone().into_bytes()),
+            PartContent::Raw(bytes) => ("raw", bytes.clone()),
+            PartContent::Url(url) => ("url", url.clone().into_bytes()),
+            PartContent::Data(value) => ("data", value.to_string().into_bytes()),
+        };
+        all.push(kind.into());
+        all.push(content);
+        all.push(part.filename.clone().unwrap_or_default().into_bytes());
+        all.push(part.media_type.clone().unwrap_or_default().into_bytes());
+    }
+    Digest::of(all.iter().map(Vec::as_slice))
+}
+
+/// The digest of a message that is one text and nothing else.
+pub(crate) fn digest_of_text(text: &str) -> Digest {
+    digest(&[Part::text(text)])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_become_one_text() {
+        let text = |t: &str| Part::text(t);
+        let check = |parts: &[Part], want: Result<&str, i32>| {
+            let got = text_of(parts).map_err(|e| e.code.json_rpc());
+            assert_eq!(got.as_deref().map_err(|c| *c), want);
+        };
+        check(&[text("a")], Ok("a"));
+        check(&[text("a"), text(" \n"), text("b\n")], Ok("a\n\nb\n"));
+        check(&[Part::of(PartContent::Data(json!({"n": 1})))], Ok("```json\n{\n  \"n\": 1\n}\n```"));
+        check(&[Part::of(PartContent::Url("http://x".into()))], Ok("http://x"));
+        check(&[text(" ")], Err(-32602));
+        check(&[text("a"), Part::of(PartContent::Raw(vec![1]))], Err(-32005));
+        assert_ne!(digest(&[text("ab")]), digest(&[text("a"), text("b")]));
+        assert_eq!(digest(&[text("a")]), digest_of_text("a"));
+    }
+}

@@ -1,0 +1,158 @@
+//! What is refused before any route: a host that is not ours (DNS rebinding), a foreign page's
+//! request, a wrong content type, a body that is too large; and who asks. Every refusal is JSON.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use shrooms_core::Kind;
+
+use crate::app::{App, Caller};
+use crate::principal::{self, Peer};
+use crate::problem::Problem;
+
+/// The largest body: 1 MiB of text may take some more as JSON around it (seed: 1 MiB of JSON; the
+/// slack is for escapes of a text that is itself within the bound).
+pub(crate) const MAX_BODY: usize = (1 << 20) + (64 << 10);
+/// The header that a session's process shows its pass in.
+const PASS: &str = "shrooms-pass";
+const REQUEST_ID: &str = "x-request-id";
+
+/// A random id for an answer and its log lines.
+fn fresh_id() -> String {
+    getrandom::u64().map_or_else(|_| "-".to_string(), |n| format!("{n:016x}"))
+}
+
+/// Checks a request, says who it is from, reads its body, and hands it on.
+pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    let id = fresh_id();
+    let what = format!("{} {}", request.method(), request.uri().path());
+    let mut response = match admit(&app, request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    if response.status().is_server_error() {
+        tracing::warn!(request = id, status = response.status().as_u16(), "{what}");
+    } else {
+        tracing::debug!(request = id, status = response.status().as_u16(), "{what}");
+    }
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
+    let Some(peer) = request.extensions().get::<Peer>().cloned() else {
+        return Err(Problem::new(Kind::Internal, "the connection has no peer"));
+    };
+    if !matches!(peer, Peer::Local { .. }) {
+        host_is_ours(app, request.headers(), request.uri().host())?;
+        origin_is_ours(app, request.headers())?;
+    }
+    let pass = request.headers().get(PASS).map(|p| p.to_str().unwrap_or(""));
+    let principal = principal::of_request(&app.engine, &peer, pass).map_err(Problem::refused)?;
+    let (mut parts, body) = request.into_parts();
+    let body = read(body).await?;
+    if parts.method != Method::GET && parts.method != Method::HEAD && !body.is_empty() {
+        let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(is_json);
+        if !json {
+            return Err(Problem::bad("send the body as JSON, with Content-Type: application/json")
+                .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
+    }
+    parts.extensions.insert(Caller(principal));
+    Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+async fn read(body: Body) -> Result<Bytes, Problem> {
+    match Limited::new(body, MAX_BODY).collect().await {
+        Ok(read) => Ok(read.to_bytes()),
+        Err(e) if e.is::<LengthLimitError>() => {
+            Err(Problem::bad(format!("the body is over {MAX_BODY} bytes: send less text, or the address of it"))
+                .with_status(StatusCode::PAYLOAD_TOO_LARGE))
+        }
+        Err(e) => Err(Problem::bad(format!("the body could not be read: {e}"))),
+    }
+}
+
+fn is_json(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    kind == "application/json" || kind == "application/a2a+json"
+}
+
+/// The host part of `HOST[:PORT]`, without brackets.
+fn host_of(authority: &str) -> &str {
+    let bare = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None if authority.matches(':').count() == 1 => authority.split(':').next().unwrap_or(""),
+        None => authority,
+    };
+    bare.trim_end_matches('.')
+}
+
+fn is_ours(app: &App, host: &str) -> bool {
+    let me = app.engine.mesh().me();
+    let address = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback() || me.addresses.contains(&ip));
+    address
+        || host.eq_ignore_ascii_case("localhost")
+        || host.eq_ignore_ascii_case(&me.name)
+        || host.eq_ignore_ascii_case(&me.label())
+}
+
+fn host_is_ours(app: &App, headers: &HeaderMap, of_uri: Option<&str>) -> Result<(), Problem> {
+    let named = headers.get(header::HOST).and_then(|h| h.to_str().ok()).map(host_of).or(of_uri);
+    match named {
+        Some(host) if is_ours(app, host) => Ok(()),
+        _ => Err(Problem::bad(
+            "this host name is not this machine's: use its mesh name or address (a page that was rebound to this address gets nothing)",
+        )
+        .with_status(StatusCode::MISDIRECTED_REQUEST)),
+    }
+}
+
+fn origin_is_ours(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let host = origin.to_str().ok().and_then(|o| o.split_once("://")).map(|(_, authority)| host_of(authority));
+    match host {
+        Some(host) if is_ours(app, host) => Ok(()),
+        _ => Err(Problem::refused("a page of another origin may not ask this machine")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_found_in_every_form_of_an_authority() {
+        for (authority, host) in [
+            ("laptop", "laptop"),
+            ("laptop:7387", "laptop"),
+            ("laptop.home.:7387", "laptop.home"),
+            ("127.0.0.1:7387", "127.0.0.1"),
+            ("[fd00::1]:7387", "fd00::1"),
+            ("[fd00::1]", "fd00::1"),
+            ("fd00::1", "fd00::1"),
+        ] {
+            assert_eq!(host_of(authority), host, "{authority}");
+        }
+    }
+
+    #[test]
+    fn json_is_known_by_its_type_alone() {
+        for (kind, json) in [
+            ("application/json", true),
+            ("application/json; charset=utf-8", true),
+            ("Application/A2A+JSON", true),
+            ("text/plain", false),
+            ("application/x-www-form-urlencoded", false),
+            ("", false),
+        ] {
+            assert_eq!(is_json(kind), json, "{kind}");
+        }
+    }
+}

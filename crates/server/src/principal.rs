@@ -1,0 +1,127 @@
+//! Who a connection is from: by the socket's peer credentials and process ancestry, or by what the
+//! mesh says of its source address. A message's own words never come in here.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+
+use shrooms_core::Principal;
+use shrooms_core::id::SessionUid;
+use shrooms_engine::Engine;
+use shrooms_mesh::{Source, local};
+use tokio::net::unix::UCred;
+
+/// What is known of a connection when it is accepted.
+#[derive(Clone, Debug)]
+pub(crate) enum Peer {
+    /// A process of this machine, over the socket: the sessions' launchers that it descends from.
+    Local { below: Option<SessionUid> },
+    /// Over TCP, from this machine or another device.
+    Known(Principal),
+    /// A process of another user, or one that could not be found: refused, with this reason.
+    Refused(&'static str),
+}
+
+/// How often an unknown address may make the names be read again (milliseconds of wall time).
+const REFRESH_GAP_MS: i64 = 1_000;
+
+/// When the names were last read again for an unknown address.
+#[derive(Default)]
+pub(crate) struct Refreshed(Mutex<i64>);
+
+impl Refreshed {
+    fn may(&self, now: i64) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let may = (now - *last).abs() >= REFRESH_GAP_MS;
+        if may {
+            *last = now;
+        }
+        may
+    }
+}
+
+/// The peer of a connection on the unix socket.
+pub(crate) async fn of_socket(engine: &Engine, credentials: io_result::Credentials) -> Peer {
+    let Ok(credentials) = credentials else { return Peer::Refused("the kernel does not say who you are") };
+    if credentials.uid() != rustix::process::geteuid().as_raw() {
+        return Peer::Refused("this socket is its owner's alone");
+    }
+    let Some(pid) = credentials.pid() else { return Peer::Refused("the kernel does not say which process you are") };
+    let launchers = engine.live().launchers();
+    let looked = tokio::task::spawn_blocking(move || {
+        let line = local::ancestors(pid);
+        launchers.into_iter().find(|(launcher, _)| line.iter().any(|(p, _)| p == launcher)).map(|(_, uid)| uid)
+    });
+    match looked.await {
+        Ok(below) => Peer::Local { below },
+        Err(_) => Peer::Refused("your process could not be looked up"),
+    }
+}
+
+/// What the socket's peer credentials were asked for.
+pub(crate) mod io_result {
+    /// As Tokio gives them.
+    pub(crate) type Credentials = std::io::Result<super::UCred>;
+}
+
+/// The peer of a TCP connection; `None` = nobody: to be closed without an answer.
+pub(crate) async fn of_address(
+    engine: &Engine,
+    refreshed: &Refreshed,
+    from: SocketAddr,
+    to: SocketAddr,
+) -> Option<Peer> {
+    let mesh = engine.mesh();
+    let mut source = mesh.who(from.ip());
+    if matches!(source, Source::Unknown) && refreshed.may(engine.wall()) {
+        if let Err(error) = mesh.refresh() {
+            tracing::warn!(%error, "the mesh's names could not be read again");
+        }
+        source = mesh.who(from.ip());
+    }
+    match source {
+        Source::Unknown => None,
+        Source::Device(machine) => {
+            let principal = Principal::Device { id: machine.id.0.clone(), label: machine.label() };
+            Some(Peer::Known(principal))
+        }
+        Source::Me => Some(own_process(engine, from, to).await),
+    }
+}
+
+async fn own_process(engine: &Engine, from: SocketAddr, to: SocketAddr) -> Peer {
+    let launchers = engine.live().launchers();
+    let looked = tokio::task::spawn_blocking(move || {
+        let owner = match local::socket_owner(from, to) {
+            Ok(Some(owner)) => owner,
+            Ok(None) => return Peer::Refused("your connection is no living process of this machine"),
+            Err(_) => return Peer::Refused("this machine's connections cannot be read"),
+        };
+        if owner.uid != rustix::process::geteuid().as_raw() {
+            return Peer::Refused("only the user that the daemon runs as may use it from this machine");
+        }
+        let holds = |launcher: i32| local::holders(owner.inode, &local::descendants_of(&[launcher]));
+        match launchers.into_iter().find(|(launcher, _)| holds(*launcher)) {
+            Some((_, uid)) => Peer::Known(Principal::Session(uid)),
+            None => Peer::Known(Principal::Owner),
+        }
+    });
+    looked.await.unwrap_or(Peer::Refused("your process could not be looked up"))
+}
+
+/// Who one request of a connection is from, with the pass that it shows.
+pub(crate) fn of_request(engine: &Engine, peer: &Peer, pass: Option<&str>) -> Result<Principal, &'static str> {
+    const WRONG: &str =
+        "the pass (SHROOMS_AGENT_PASS) is not that of the live session: a session's process speaks for itself alone";
+    match (peer, pass) {
+        (Peer::Refused(why), _) => Err(why),
+        (Peer::Known(principal), None) => Ok(principal.clone()),
+        // A pass is shown on the socket; over TCP it has been on a network.
+        (Peer::Known(_), Some(_)) => Err(WRONG),
+        (Peer::Local { below: None }, None) => Ok(Principal::Owner),
+        (Peer::Local { below: Some(uid) }, None) => Ok(Principal::Session(*uid)),
+        (Peer::Local { below }, Some(pass)) => match (engine.live().session_of_pass(pass), below) {
+            (Some(of_pass), Some(uid)) if of_pass == *uid => Ok(Principal::Session(of_pass)),
+            _ => Err(WRONG),
+        },
+    }
+}

@@ -1,0 +1,133 @@
+//! The one place where a stored task becomes the A2A task that others see: JSON-RPC, `/v1` and
+//! (when they come) streams all show this.
+
+use serde_json::{Map, Value, json};
+use shrooms_a2a::shrooms as keys;
+use shrooms_a2a::types::TaskStatus;
+use shrooms_a2a::{Artifact, Message, Part, Role, Task, TaskState, Timestamp};
+use shrooms_core::Stamp;
+use shrooms_core::row::{self, Ending};
+use shrooms_core::view::{self, State};
+use shrooms_engine::EngineError;
+use shrooms_store::TaskTexts;
+
+use crate::app::App;
+
+/// How much of a task is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// The newest so many messages; `None` = all, 0 = no history at all.
+    pub(crate) history: Option<u32>,
+    pub(crate) artifacts: bool,
+}
+
+impl Shown {
+    pub(crate) const ALL: Shown = Shown { history: None, artifacts: true };
+}
+
+/// Reads a task's texts and shows it.
+pub(crate) async fn show(app: &App, task: row::Task, shown: Shown) -> Result<Task, EngineError> {
+    let (task, texts, session) = app
+        .engine
+        .read(move |r| {
+            let texts = r.texts(&task)?;
+            let session = r.session(task.session)?.map(|s| s.name);
+            Ok((task, texts, session))
+        })
+        .await?;
+    Ok(to_a2a(&task, texts, session.as_deref().unwrap_or(""), shown))
+}
+
+/// The A2A state of a view.
+pub(crate) fn state(state: State) -> TaskState {
+    match state {
+        State::Submitted => TaskState::Submitted,
+        State::Working => TaskState::Working,
+        State::InputRequired => TaskState::InputRequired,
+        State::AuthRequired => TaskState::AuthRequired,
+        State::Completed => TaskState::Completed,
+        State::Failed => TaskState::Failed,
+        State::Rejected => TaskState::Rejected,
+        State::Canceled => TaskState::Canceled,
+    }
+}
+
+fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, shown: Shown) -> Task {
+    let words = texts.words.filter(|w| !w.is_empty());
+    let said = words.clone().map(|text| Message {
+        message_id: format!("{}-status", task.mid),
+        context_id: Some(task.context.clone()),
+        task_id: Some(task.id.clone()),
+        role: Role::Agent,
+        parts: vec![Part::text(text)],
+        metadata: None,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
+    });
+    let result = words.filter(|_| task.ending == Some(Ending::Completed)).map(|text| Artifact {
+        artifact_id: format!("{}-result", task.mid),
+        name: Some("result".into()),
+        description: None,
+        parts: vec![Part::text(text)],
+        metadata: None,
+        extensions: Vec::new(),
+    });
+    let asked = texts.asked.into_iter().map(|(mid, text)| Message {
+        message_id: mid,
+        context_id: Some(task.context.clone()),
+        task_id: Some(task.id.clone()),
+        role: Role::User,
+        parts: vec![Part::text(text)],
+        metadata: None,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
+    });
+    let mut history: Vec<Message> = asked.collect();
+    if let Some(newest) = shown.history {
+        let drop = history.len().saturating_sub(newest as usize);
+        history.drain(..drop);
+    }
+    Task {
+        id: task.id.clone(),
+        context_id: Some(task.context.clone()),
+        status: TaskStatus {
+            state: state(view::state(task)),
+            message: said,
+            timestamp: Some(Timestamp(task.changed.wall)),
+        },
+        artifacts: shown.artifacts.then(|| result.into_iter().collect()),
+        history: (shown.history != Some(0)).then_some(history),
+        metadata: Some(metadata(task, texts.place, session)),
+    }
+}
+
+fn metadata(task: &row::Task, place: i64, session: &str) -> Map<String, Value> {
+    let at = |stamp: Option<Stamp>| stamp.map(|s| Value::String(Timestamp(s.wall).to_string()));
+    let mut receipt = Map::new();
+    for (key, stamp) in
+        [("stored", Some(task.stored)), ("delivered", task.delivered), ("started", task.started), ("ended", task.ended)]
+    {
+        if let Some(at) = at(stamp) {
+            receipt.insert(key.into(), at);
+        }
+    }
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_string(), value);
+    };
+    put(keys::SESSION, json!(session));
+    put(keys::FROM, json!(task.sender.label));
+    put(keys::QUEUED, json!(view::state(task) == State::Submitted));
+    put(keys::POSITION, json!(place));
+    put("shrooms/seq", json!(task.seq));
+    put(keys::ACKNOWLEDGED, json!(task.acked.is_some()));
+    put(keys::NUDGES, json!(0));
+    put(keys::STALLED, json!(false));
+    put(keys::EXPIRED, json!(false));
+    put(keys::CAGED, json!(false));
+    put(keys::RECEIPT, Value::Object(receipt));
+    if let Some(title) = &task.title {
+        put(keys::TITLE, json!(title));
+    }
+    out
+}

@@ -1,0 +1,55 @@
+//! `/v1`, the API of the command line and the page, and of other machines' daemons: one file per
+//! resource, JSON in and out, every refusal a [`Problem`]. Who asks was established before.
+
+mod asks;
+mod events;
+mod fleet;
+mod input;
+mod program;
+mod record;
+mod remote;
+mod sessions;
+mod status;
+mod tasks;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// All routes under `/v1`.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/status", get(status::show))
+        .route("/v1/sessions", get(sessions::list).post(sessions::add))
+        .route("/v1/sessions/{name}", get(sessions::get).delete(sessions::remove))
+        .route("/v1/sessions/{name}/stop", post(sessions::stop))
+        .route("/v1/sessions/{name}/start", post(sessions::start))
+        .route("/v1/sessions/{name}/messages", post(sessions::say))
+        .route("/v1/sessions/{name}/log", get(sessions::log))
+        .route("/v1/fleet", get(fleet::show))
+        .route("/v1/tasks", get(tasks::list))
+        .route("/v1/tasks/{reference}", get(tasks::get).post(tasks::update))
+        .route("/v1/tasks/{reference}/answer", post(tasks::answer))
+        .route("/v1/tasks/{reference}/cancel", post(tasks::cancel))
+        .route("/v1/tasks/{reference}/ack", post(tasks::ack))
+        .route("/v1/asks", get(asks::list).post(asks::ask))
+        .route("/v1/asks/report", post(asks::report))
+        .route("/v1/events", get(events::stream))
+        .method_not_allowed_fallback(no_such_method)
+}
+
+async fn no_such_method() -> Problem {
+    Problem::bad("this address does not take that method: see the API's list")
+        .with_status(StatusCode::METHOD_NOT_ALLOWED)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_routes_do_not_contradict_each_other() {
+        let _ = super::routes();
+    }
+}

@@ -1,0 +1,389 @@
+//! Tasks of other machines: asked there, or, while that machine is away, told from this machine's
+//! own record of the ask. A record that is behind is never shown when the machine itself answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use shrooms_a2a::shrooms as keys;
+use shrooms_a2a::types::SendMessageParams;
+use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task};
+use shrooms_core::desk::Request;
+use shrooms_core::id;
+use shrooms_core::row::{Ask, AskTo, Subject};
+use shrooms_core::{Kind, Principal};
+use shrooms_mesh::{FindError, Machine};
+use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer};
+
+use super::record::{self, AGENT, SEQ, TASK, UNSENT};
+use crate::app::App;
+use crate::problem::Problem;
+
+/// Between two looks at a task that this machine did not ask for, so that nobody reports it.
+const LOOK: Duration = Duration::from_secs(2);
+/// Asks that are searched for one that has no task yet: all that may be open at once.
+const SEARCHED: usize = shrooms_core::desk::MAX_ASKS;
+
+/// A task of another machine.
+pub(super) struct There {
+    pub(super) machine: Arc<Machine>,
+    pub(super) id: String,
+}
+
+/// Finds a machine by what people call it; the mesh is read again before a name is unknown.
+pub(super) async fn find(app: &App, name: &str) -> Result<Arc<Machine>, Problem> {
+    let mesh = app.engine.mesh();
+    match mesh.find(name) {
+        Err(FindError::Unknown { .. } | FindError::UnknownAddress(_)) => {
+            let again = mesh.clone();
+            match tokio::task::spawn_blocking(move || again.refresh()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "the mesh's names could not be read again"),
+                Err(error) => tracing::debug!(%error, "reading the mesh's names again broke off"),
+            }
+            mesh.find(name)
+        }
+        found => found,
+    }
+    .map_err(|e| match e {
+        FindError::Ambiguous { .. } => Problem::new(Kind::Conflict, e.to_string()),
+        FindError::Unknown { .. } | FindError::UnknownAddress(_) => Problem::not_found(e.to_string()),
+    })
+}
+
+/// The name under which people can find the machine again: with its mesh's label where two
+/// meshes have one of that name.
+pub(super) fn name_of(app: &App, machine: &Machine) -> String {
+    match app.engine.mesh().find(&machine.name) {
+        Ok(found) if found.id == machine.id => machine.name.clone(),
+        _ => machine.label(),
+    }
+}
+
+/// The session in a task's id.
+pub(super) fn session_of(id: &str) -> &str {
+    id.split_once(':').map_or(id, |(session, _)| session)
+}
+
+impl There {
+    fn peer(&self, app: &App) -> Peer {
+        app.engine.peer(&self.machine)
+    }
+
+    fn session(&self) -> &str {
+        session_of(&self.id)
+    }
+
+    /// This machine's own ask behind the task: by the task's id, or by the message's while that is
+    /// all that is known.
+    async fn own_ask(&self, app: &App) -> Result<Option<Ask>, Problem> {
+        let (device, id) = (self.machine.id.0.clone(), self.id.clone());
+        let found = app.engine.read(move |r| match r.ask_of(Some(&device), &id)? {
+            Some(ask) => Ok(Some(ask)),
+            None => Ok(r.asks(true, SEARCHED)?.into_iter().find(|ask| is_named(ask, &device, &id))),
+        });
+        Ok(found.await?)
+    }
+
+    /// The machine's own word on the task, or what is known here while it cannot be asked.
+    async fn look(&self, app: &App, ask: Option<&Ask>) -> Result<Task, Problem> {
+        let id = match ask {
+            None => Some(self.id.as_str()),
+            Some(ask) => ask.task_id.as_deref(),
+        };
+        let Some(id) = id else { return from_record(app, ask, self).await };
+        match app.engine.outbound().get_task(&self.peer(app), self.session(), id).await {
+            Ok(task) => Ok(self.marked(app, task)),
+            Err(error) if ask.is_some_and(|ask| record_speaks(&error, ask)) => from_record(app, ask, self).await,
+            Err(error) => Err(problem(&self.machine.name, error)),
+        }
+    }
+
+    async fn cancel(&self, app: &App, id: &str) -> Result<Task, CallError> {
+        let sent = app.engine.outbound().cancel_task(&self.peer(app), self.session(), id).await;
+        sent.map(|task| self.marked(app, task))
+    }
+
+    /// With what this side knows of where it came from.
+    fn marked(&self, app: &App, mut task: Task) -> Task {
+        let name = name_of(app, &self.machine);
+        let metadata = task.metadata.get_or_insert_default();
+        metadata.remove(UNSENT);
+        metadata.insert(AGENT.into(), json!(format!("{name}/{}", self.session())));
+        metadata.insert(TASK.into(), json!(format!("{name}/{}", task.id)));
+        task
+    }
+}
+
+async fn from_record(app: &App, ask: Option<&Ask>, there: &There) -> Result<Task, Problem> {
+    let unknown = || Problem::not_found(format!("no task '{}' on {}", there.id, there.machine.name));
+    let ask = ask.ok_or_else(unknown)?.clone();
+    Ok(record::of(app, ask).await?.task())
+}
+
+/// Whether the ask is what is meant by the id `SESSION:MESSAGE-ID`.
+fn is_named(ask: &Ask, device: &str, id: &str) -> bool {
+    let AskTo::Device { id: to, session, .. } = &ask.to else { return false };
+    let literal = || id.strip_prefix(session.as_str()).and_then(|rest| rest.strip_prefix(':')) == Some(&ask.mid);
+    to == device && (literal() || id::task_id(session, &ask.mid) == id)
+}
+
+/// Whether the record is the best that can be said after this error: the machine cannot say
+/// anything, or it has forgotten a task whose end is known here.
+fn record_speaks(error: &CallError, ask: &Ask) -> bool {
+    match error {
+        CallError::Away(_) | CallError::Unsure(_) => true,
+        CallError::Http { status, .. } => *status >= 500,
+        CallError::Refused(e) => e.known() == Some(ErrorCode::TaskNotFound) && !ask.open(),
+    }
+}
+
+/// What a call to another machine came to, for whoever asked.
+pub(super) fn problem(machine: &str, error: CallError) -> Problem {
+    match error {
+        CallError::Away(why) => {
+            let detail = format!("{machine} is away, and nothing was sent ({why}): try again when it is back");
+            Problem::new(Kind::Unavailable, detail)
+        }
+        CallError::Unsure(why) => {
+            let detail = format!("{machine} gave no whole answer, and may have acted ({why}): look again");
+            Problem::new(Kind::Unavailable, detail).with_status(StatusCode::BAD_GATEWAY)
+        }
+        CallError::Http { status, detail } => {
+            let detail = format!("{machine} answered: {detail} (HTTP {status})");
+            Problem::new(Kind::Unavailable, detail).with_status(StatusCode::BAD_GATEWAY)
+        }
+        CallError::Refused(e) => {
+            let kind = match e.known() {
+                Some(ErrorCode::TaskNotFound) => Kind::NotFound,
+                Some(ErrorCode::TaskNotCancelable | ErrorCode::UnsupportedOperation) => Kind::Conflict,
+                Some(ErrorCode::NotAllowed) => Kind::Refused,
+                Some(ErrorCode::InvalidParams) if e.message.contains("no session") => Kind::NotFound,
+                Some(ErrorCode::InvalidParams) => Kind::User,
+                _ => return Problem::new(Kind::Unavailable, e.message).with_status(StatusCode::BAD_GATEWAY),
+            };
+            Problem::new(kind, e.message)
+        }
+    }
+}
+
+/// The number of its last change, as it says.
+fn seq(task: &Task) -> u64 {
+    task.metadata.as_ref().and_then(|m| m.get(SEQ)).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Worth answering a waiting caller with.
+fn is_news(task: &Task, seen: Option<u32>) -> bool {
+    let state = task.status.state;
+    state.is_terminal() || state.is_interrupted() || seen.is_some_and(|seen| seq(task) > u64::from(seen))
+}
+
+/// Where the task stands; with `wait` once there is news, or when the time is over.
+pub(super) async fn get(
+    app: &App,
+    by: &Principal,
+    there: &There,
+    wait: Option<Duration>,
+    seen: Option<u32>,
+) -> Result<Task, Problem> {
+    let ask = there.own_ask(app).await?;
+    let (task, ask) = match (wait, ask) {
+        (None, ask) => (there.look(app, ask.as_ref()).await?, ask),
+        (Some(within), None) => (poll(app, there, within, seen).await?, None),
+        (Some(within), Some(ask)) => heard(app, there, ask, within, seen).await?,
+    };
+    told(app, by, ask.as_ref(), &task).await;
+    Ok(task)
+}
+
+/// Waits for a task that is not reported to this machine.
+async fn poll(app: &App, there: &There, within: Duration, seen: Option<u32>) -> Result<Task, Problem> {
+    let deadline = tokio::time::sleep(within);
+    tokio::pin!(deadline);
+    loop {
+        let task = there.look(app, None).await?;
+        if is_news(&task, seen) || deadline.is_elapsed() || app.shutdown.is_cancelled() {
+            return Ok(task);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = &mut deadline => {}
+            () = app.shutdown.cancelled() => {}
+        }
+    }
+}
+
+/// Waits for a task that is reported to this machine: each report is a reason to look.
+async fn heard(
+    app: &App,
+    there: &There,
+    ask: Ask,
+    within: Duration,
+    seen: Option<u32>,
+) -> Result<(Task, Option<Ask>), Problem> {
+    let no = ask.no;
+    let mut watch = app.engine.watch(Subject::Ask(no));
+    let deadline = tokio::time::sleep(within);
+    tokio::pin!(deadline);
+    let (mut over, mut looked) = (false, None);
+    loop {
+        let ask = app.engine.read(move |r| r.ask(no)).await?;
+        let number = ask.as_ref().map(|a| (a.open(), a.known.as_ref().map(|k| k.seq)));
+        // The record says when to look, not where the task stands: a question in it may have been
+        // answered meanwhile.
+        if over || looked != Some(number) {
+            looked = Some(number);
+            let task = there.look(app, ask.as_ref()).await?;
+            if over || is_news(&task, seen) || !ask.as_ref().is_some_and(Ask::open) {
+                return Ok((task, ask));
+            }
+        }
+        tokio::select! {
+            () = watch.changed() => {}
+            () = &mut deadline => over = true,
+            () = app.shutdown.cancelled() => over = true,
+        }
+    }
+}
+
+/// Whoever asked is being shown the end: nobody needs to tell it again.
+pub(super) async fn told(app: &App, by: &Principal, ask: Option<&Ask>, task: &Task) {
+    let Some(ask) = ask.filter(|ask| !ask.told && record::is_asker(by, ask)) else { return };
+    if !task.status.state.is_terminal() {
+        return;
+    }
+    if let Err(error) = app.engine.request(Request::Told { no: ask.no }).await {
+        tracing::debug!(%error, ask = ask.no.0, "that the asker has the outcome could not be kept");
+    }
+}
+
+/// More on the task, or the answer that it waits for.
+pub(super) async fn answer(
+    app: &App,
+    by: &Principal,
+    there: &There,
+    text: String,
+    mid: String,
+) -> Result<Task, Problem> {
+    let ask = there.own_ask(app).await?;
+    let id = match &ask {
+        None => there.id.clone(),
+        Some(ask) => ask.task_id.clone().ok_or_else(|| not_there_yet(there))?,
+    };
+    let mut message = Message { task_id: Some(id.clone()), ..Message::text(mid, Role::User, text) };
+    let metadata = message.metadata.get_or_insert_default();
+    metadata.insert(keys::FROM.into(), json!(claim(app, by).await?));
+    message.extensions.push(keys::EXTENSION_URI.to_string());
+    let mut params = SendMessageParams::of(message);
+    params.configuration.return_immediately = Some(true);
+    let sent = app.engine.outbound().send_message(&there.peer(app), there.session(), &params, CALL_TIMEOUT).await;
+    match sent.map_err(|e| problem(&there.machine.name, e))? {
+        SendMessageResponse::Task(task) => Ok(there.marked(app, task)),
+        SendMessageResponse::Message(_) => there.look(app, ask.as_ref()).await,
+    }
+}
+
+fn not_there_yet(there: &There) -> Problem {
+    let detail = format!(
+        "{} has not taken task {} yet, so there is nothing to add to: wait, or cancel it and ask anew",
+        there.machine.name, there.id
+    );
+    Problem::new(Kind::Conflict, detail)
+}
+
+/// Who says it, as this machine names its own to others.
+async fn claim(app: &App, by: &Principal) -> Result<String, Problem> {
+    let me = app.engine.machine();
+    Ok(match by {
+        Principal::Owner => format!("{me}/owner"),
+        Principal::Device { label, .. } => format!("{label}/owner"),
+        Principal::Session(uid) => {
+            let uid = *uid;
+            let name = app.engine.read(move |r| r.session(uid)).await?.map_or_else(String::new, |s| s.name);
+            format!("{me}/{name}")
+        }
+    })
+}
+
+/// Ends the task; of an own ask the wish is kept while the machine is away.
+pub(super) async fn cancel(app: &App, by: &Principal, there: &There) -> Result<Task, Problem> {
+    let ask = there.own_ask(app).await?;
+    let task = match &ask {
+        None => there.cancel(app, &there.id).await.map_err(|e| problem(&there.machine.name, e))?,
+        Some(ask) => match &ask.task_id {
+            None => wished(app, there, ask).await?,
+            Some(id) => match there.cancel(app, id).await {
+                Ok(task) => task,
+                Err(error) if record_speaks(&error, ask) => wished(app, there, ask).await?,
+                Err(error) => return Err(problem(&there.machine.name, error)),
+            },
+        },
+    };
+    told(app, by, ask.as_ref(), &task).await;
+    Ok(task)
+}
+
+/// Keeps that an own ask is to be cancelled, and shows it as it then stands.
+async fn wished(app: &App, there: &There, ask: &Ask) -> Result<Task, Problem> {
+    let no = ask.no;
+    app.engine.request(Request::CancelAsk { no }).await?;
+    let ask = app.engine.read(move |r| r.ask(no)).await?;
+    from_record(app, ask.as_ref(), there).await
+}
+
+/// Says that the asker has what it needed.
+pub(super) async fn ack(app: &App, there: &There) -> Result<Task, Problem> {
+    let ask = there.own_ask(app).await?;
+    let id = ask.and_then(|ask| ask.task_id).unwrap_or_else(|| there.id.clone());
+    let sent = app.engine.outbound().ack_task(&there.peer(app), there.session(), &id).await;
+    sent.map(|task| there.marked(app, task)).map_err(|e| problem(&there.machine.name, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use shrooms_a2a::jsonrpc::RemoteError;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_from_another_machine_keeps_its_kind_and_its_words() {
+        for (code, message, status) in [
+            (-32001, "no task 'x' here", 404),
+            (-32002, "it has ended", 409),
+            (-32004, "not offered", 409),
+            (-32053, "you may not ask", 403),
+            (-32602, "message.parts: hold no text", 400),
+            (-32602, "no session 'x' on homeserver", 404),
+            (-32603, "broken", 502),
+            (-32058, "full", 502),
+            (-1, "?", 502),
+        ] {
+            let (reason, domain) = (None, None);
+            let remote = RemoteError { code, message: message.into(), reason, domain, metadata: BTreeMap::new() };
+            let problem = problem("homeserver", remote.into());
+            assert_eq!((problem.status.as_u16(), problem.detail.as_str()), (status, message));
+        }
+    }
+
+    #[test]
+    fn a_machine_that_gives_no_answer_is_named() {
+        let http = CallError::Http { status: 500, detail: "x".into() };
+        for (error, status) in
+            [(CallError::Away("no route".into()), 503), (CallError::Unsure("late".into()), 502), (http, 502)]
+        {
+            let problem = problem("homeserver", error);
+            assert_eq!(problem.status.as_u16(), status);
+            assert!(problem.detail.starts_with("homeserver "), "{}", problem.detail);
+        }
+    }
+
+    #[test]
+    fn the_session_is_before_the_first_colon() {
+        for (id, session) in [("tests:m", "tests"), ("tests:a:b", "tests"), ("tests", "tests")] {
+            assert_eq!(session_of(id), session);
+        }
+    }
+}

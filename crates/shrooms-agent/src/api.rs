@@ -1,0 +1,160 @@
+//! The answers of the daemon's API as values; the one place of this program that reads their shapes.
+//! Lenient: what is not known is passed over, what may be absent may be absent.
+//! Must not know how they are shown. (Tasks are A2A's own: `task`.)
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::report::Failure;
+
+/// A session of a machine.
+#[derive(Debug, Deserialize)]
+pub struct Session {
+    pub name: String,
+    pub harness: String,
+    pub state: String,
+    #[serde(default)]
+    pub why: Option<String>,
+    pub dir: String,
+    #[serde(default)]
+    pub tasks_open: u64,
+    #[serde(default)]
+    pub tasks_waiting: u64,
+}
+
+/// `GET /v1/sessions`.
+#[derive(Debug, Deserialize)]
+pub struct Sessions {
+    pub sessions: Vec<Session>,
+}
+
+/// A machine of the mesh.
+#[derive(Debug, Deserialize)]
+pub struct Machine {
+    pub machine: String,
+    #[serde(default)]
+    pub mesh: Option<String>,
+    #[serde(default)]
+    pub reachable: bool,
+    #[serde(default)]
+    pub why: Option<String>,
+    #[serde(default)]
+    pub sessions: Vec<Session>,
+}
+
+/// `GET /v1/fleet`.
+#[derive(Debug, Deserialize)]
+pub struct Fleet {
+    pub machines: Vec<Machine>,
+}
+
+/// What was asked of an agent from this machine.
+#[derive(Debug, Deserialize)]
+pub struct Ask {
+    /// The agent.
+    pub to: String,
+    /// The task's full reference, once the worker's machine has taken it.
+    #[serde(default)]
+    pub task: Option<String>,
+    pub message_id: String,
+    pub state: String,
+    #[serde(default)]
+    pub title: Option<String>,
+    #[serde(default)]
+    pub text: String,
+    #[serde(default)]
+    pub by: String,
+    #[serde(default)]
+    pub made: String,
+}
+
+impl Ask {
+    /// The task's reference, or what it will most likely be.
+    pub fn reference(&self) -> String {
+        self.task.clone().unwrap_or_else(|| format!("{}:{}", self.to, self.message_id))
+    }
+
+    /// The machine that was asked.
+    pub fn machine(&self) -> &str {
+        self.to.split_once('/').map_or("this machine", |(machine, _)| machine)
+    }
+}
+
+/// `POST /v1/asks`, beside the task.
+#[derive(Debug, Deserialize)]
+pub struct Asked {
+    pub ask: Ask,
+}
+
+/// `GET /v1/asks`.
+#[derive(Debug, Deserialize)]
+pub struct Asks {
+    pub asks: Vec<Ask>,
+}
+
+/// A line of a session's log.
+#[derive(Debug, Deserialize)]
+pub struct LogLine {
+    pub seq: i64,
+    pub at: String,
+    pub kind: String,
+    #[serde(default)]
+    pub task: Option<String>,
+    pub text: String,
+}
+
+/// `GET /v1/sessions/NAME/log`.
+#[derive(Debug, Deserialize)]
+pub struct Log {
+    pub lines: Vec<LogLine>,
+}
+
+/// An event of `GET /v1/events`.
+#[derive(Debug, Deserialize)]
+pub struct Event {
+    #[serde(default)]
+    pub seq: Option<i64>,
+    #[serde(default)]
+    pub at: String,
+    pub kind: String,
+    #[serde(default)]
+    pub session: Option<String>,
+    #[serde(default)]
+    pub task: Option<String>,
+    #[serde(default)]
+    pub state: String,
+    #[serde(default)]
+    pub summary: Option<String>,
+}
+
+/// `GET /v1/status`.
+#[derive(Debug, Deserialize)]
+pub struct Status {
+    pub version: String,
+    pub machine: String,
+    #[serde(default)]
+    pub mesh: String,
+    #[serde(default)]
+    pub addresses: Vec<String>,
+    #[serde(default)]
+    pub state: String,
+    #[serde(default)]
+    pub pid: u32,
+    #[serde(default)]
+    pub notice: Option<String>,
+}
+
+/// An answer as a value.
+///
+/// # Errors
+/// It is not what the API says: the daemon is of another version.
+pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, Failure> {
+    T::deserialize(answer).map_err(|error| unread(&error.to_string()))
+}
+
+/// The error for an answer that cannot be read.
+pub fn unread(why: &str) -> Failure {
+    Failure::new(format!("the daemon's answer cannot be read: {why}"))
+        .hint("it may be of another version than this program: restart it")
+}

@@ -1,0 +1,58 @@
+//! `a2a update`: the worker's word on how a task ended, or what it needs.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::context::{Context, task_path};
+use crate::report::{Exit, Failure};
+use crate::task::Known;
+use crate::{cli, text};
+
+/// Finish a task you work on, or say what it needs (on the worker's own machine)
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  shrooms-agent a2a update review:cli-20261008T091502-3f9a1c2e done \"Two problems: ...\"
+  shrooms-agent a2a update review:cli-20261008T091502-3f9a1c2e blocked \"Which branch?\"
+  make report | shrooms-agent a2a update review:cli-20261008T091502-3f9a1c2e done -
+
+The task has no machine in front. A final state does not change.")]
+pub struct Args {
+    /// The task: SESSION:MESSAGE-ID
+    #[arg(value_name = "TASK", value_parser = cli::a2a::task)]
+    task: String,
+    /// How it ended, or that it needs something from its asker
+    #[arg(value_name = "STATE")]
+    word: Word,
+    /// Take the summary from this file
+    #[arg(long, value_name = "PATH", conflicts_with = "summary")]
+    file: Option<PathBuf>,
+    /// The result, what is needed, or why it failed; several words are joined; - takes it from stdin
+    #[arg(value_name = "SUMMARY", required_unless_present = "file")]
+    summary: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Done,
+    Blocked,
+    Failed,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    state: Word,
+    summary: &'a str,
+}
+
+pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
+    let summary = text::read(&args.summary, args.file.as_deref())?;
+    let body = Body { state: args.word, summary: &summary };
+    let answer = context.post(&task_path(&args.task, "")?, &body).await?;
+    let known = Known::read(answer, &args.task)?;
+    context.out.show(&known.answer, |_| known.text_for_worker())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,58 @@
+//! `session …`: the sessions of this machine. One file a verb.
+//! Must not know what a verb does.
+
+mod add;
+mod list;
+mod log;
+mod remove;
+mod say;
+mod start;
+mod stop;
+
+use serde_json::Value;
+use shrooms_core::Refusal;
+use shrooms_core::name::check_session_name;
+
+use crate::api::{self, Session};
+use crate::context::Context;
+use crate::report::{Exit, Failure};
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    List(list::Args),
+    Add(add::Args),
+    Say(say::Args),
+    Log(log::Args),
+    Stop(stop::Args),
+    Start(start::Args),
+    Remove(remove::Args),
+}
+
+pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
+    match verb {
+        Verb::List(args) => list::run(args, context).await,
+        Verb::Add(args) => add::run(args, context).await,
+        Verb::Say(args) => say::run(args, context).await,
+        Verb::Log(args) => log::run(args, context).await,
+        Verb::Stop(args) => stop::run(args, context).await,
+        Verb::Start(args) => start::run(args, context).await,
+        Verb::Remove(args) => remove::run(args, context).await,
+    }
+}
+
+/// A session's name as it was written, if it can be one.
+fn name(text: &str) -> Result<String, Refusal> {
+    check_session_name(text).map(|()| text.to_owned())
+}
+
+/// Prints one session.
+fn show(answer: &Value, context: &Context) -> Result<Exit, Failure> {
+    let session: Session = api::read(answer)?;
+    context.out.show(answer, |_| line(&session))?;
+    Ok(Exit::Done)
+}
+
+fn line(session: &Session) -> String {
+    let why = session.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("session {}: {}{why}, {}, in {}", session.name, session.state, session.harness, session.dir)
+}

@@ -1,0 +1,57 @@
+//! `session list`: the sessions of this machine.
+
+use crate::api::{self, Sessions};
+use crate::context::Context;
+use crate::output::Output;
+use crate::report::{self, Exit, Failure};
+
+/// List the sessions of this machine
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  shrooms-agent session list
+  shrooms-agent session list --json")]
+pub struct Args {}
+
+pub async fn run(_args: Args, context: &Context) -> Result<Exit, Failure> {
+    let answer = context.get("/v1/sessions").await?;
+    let sessions: Sessions = api::read(&answer)?;
+    context.out.show(&answer, |out| lines(&sessions, out))?;
+    if sessions.sessions.is_empty() && !context.out.json {
+        report::note("no sessions; add one with: shrooms-agent session add NAME -- COMMAND");
+    }
+    Ok(Exit::Done)
+}
+
+fn lines(sessions: &Sessions, out: Output) -> String {
+    let row = |session: &api::Session| {
+        let why = session.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        [
+            session.name.clone(),
+            session.harness.clone(),
+            format!("{}{why}", session.state),
+            session.tasks_open.to_string(),
+            session.tasks_waiting.to_string(),
+            session.dir.clone(),
+        ]
+    };
+    let rows: Vec<_> = sessions.sessions.iter().map(row).collect();
+    out.table(["NAME", "HARNESS", "STATE", "OPEN", "WAITING", "DIRECTORY"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_a_session() {
+        let session = json!({"name": "tests", "harness": "command", "command": ["make"], "dir": "/srv", "state": "stopped",
+            "why": "by the owner", "tasks_open": 2, "tasks_waiting": 1, "created": "2026-11-30T09:15:04.120Z"});
+        let sessions = api::read(&json!({"sessions": [session]})).unwrap();
+        assert_eq!(
+            lines(&sessions, Output { json: false, terminal: false }),
+            "tests\tcommand\tstopped (by the owner)\t2\t1\t/srv\n"
+        );
+    }
+}
