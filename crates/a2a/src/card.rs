@@ -47,17 +47,14 @@ pub struct AgentCard {
 impl AgentCard {
     /// The first interface of this binding and version, in the card's order.
     pub fn interface(&self, binding: &str, version: &str) -> Option<&AgentInterface> {
-        self.supported_interfaces.iter().find(|interface| {
-            interface.protocol_binding == binding && interface.protocol_version == version
-        })
+        self.supported_interfaces
+            .iter()
+            .find(|interface| interface.protocol_binding == binding && interface.protocol_version == version)
     }
 
     /// A declared extension.
     pub fn extension(&self, uri: &str) -> Option<&AgentExtension> {
-        self.capabilities
-            .extensions
-            .iter()
-            .find(|extension| extension.uri == uri)
+        self.capabilities.extensions.iter().find(|extension| extension.uri == uri)
     }
 }
 
@@ -239,14 +236,7 @@ impl Decode for AgentSkill {
     }
 }
 
-deserialize_by_decode!(
-    AgentCard,
-    AgentInterface,
-    AgentProvider,
-    AgentCapabilities,
-    AgentExtension,
-    AgentSkill,
-);
+deserialize_by_decode!(AgentCard, AgentInterface, AgentProvider, AgentCapabilities, AgentExtension, AgentSkill,);
 
 #[cfg(test)]
 mod tests {
@@ -305,23 +295,14 @@ mod tests {
     #[test]
     fn a_card_needs_a_name_and_an_interface_that_can_be_called() {
         let interface = json!({"url": "u", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
-        check(
-            json!({"supportedInterfaces": [interface]}),
-            Err("name: is required"),
-        );
+        check(json!({"supportedInterfaces": [interface]}), Err("name: is required"));
         let old = json!({"name": "n", "url": "http://a", "protocolVersion": "0.3.0"});
-        check(
-            old,
-            Err(
-                "supportedInterfaces: must hold at least one interface (a card of A2A 0.3 has none)",
-            ),
-        );
+        check(old, Err("supportedInterfaces: must hold at least one interface (a card of A2A 0.3 has none)"));
         check(
             json!({"name": "n", "supportedInterfaces": [interface, {"url": "u"}]}),
             Err("supportedInterfaces[1].protocolBinding: is required"),
         );
-        let card: AgentCard =
-            from_value(json!({"name": "n", "supported_interfaces": [interface]})).unwrap();
+        let card: AgentCard = from_value(json!({"name": "n", "supported_interfaces": [interface]})).unwrap();
         assert_eq!(card.supported_interfaces.len(), 1);
     }
 
@@ -329,10 +310,7 @@ mod tests {
     fn an_interface_is_chosen_in_the_cards_order() {
         let card: AgentCard = from_value(full()).unwrap();
         let chosen = card.interface(BINDING_JSONRPC, "1.0").unwrap();
-        assert_eq!(
-            (chosen.url.as_str(), chosen.tenant.as_deref()),
-            ("http://a", Some("t"))
-        );
+        assert_eq!((chosen.url.as_str(), chosen.tenant.as_deref()), ("http://a", Some("t")));
         assert_eq!(card.interface(BINDING_JSONRPC, "0.3"), None);
         assert!(card.extension("urn:x").is_some());
         assert!(card.extension("urn:y").is_none());

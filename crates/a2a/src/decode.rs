@@ -34,10 +34,7 @@ pub enum Path<'a> {
 impl Path<'_> {
     /// The refusal of the value at this place.
     pub fn invalid(&self, problem: impl Into<String>) -> Invalid {
-        Invalid {
-            field: self.to_string(),
-            problem: problem.into(),
-        }
+        Invalid { field: self.to_string(), problem: problem.into() }
     }
 }
 
@@ -130,11 +127,7 @@ impl<'p> Fields<'p> {
             let problem = format!("is given twice, as `{name}` and as `{snake_name}`");
             return Err(self.invalid(name, problem));
         }
-        Ok(if given(&snake) || camel.is_none() {
-            snake
-        } else {
-            camel
-        })
+        Ok(if given(&snake) || camel.is_none() { snake } else { camel })
     }
 
     /// Takes a member; `null` = absent, as ProtoJSON has it.
@@ -152,8 +145,7 @@ impl<'p> Fields<'p> {
 
     /// A member that must be there.
     pub fn require<T: Decode>(&mut self, name: &str) -> Result<T, Invalid> {
-        self.get(name)?
-            .ok_or_else(|| self.invalid(name, "is required"))
+        self.get(name)?.ok_or_else(|| self.invalid(name, "is required"))
     }
 
     /// An optional text; an empty one is absent (proto3 has no difference between the two).
@@ -219,9 +211,7 @@ impl Decode for u32 {
         };
         // A double holds every int32 exactly, so one check serves all three spellings.
         match number {
-            Some(n) if n.fract() == 0.0 && (0.0..=f64::from(INT32_MAX)).contains(&n) => {
-                Ok(n as u32)
-            }
+            Some(n) if n.fract() == 0.0 && (0.0..=f64::from(INT32_MAX)).contains(&n) => Ok(n as u32),
             _ => Err(at.invalid(format!("must be a whole number from 0 to {INT32_MAX}"))),
         }
     }
@@ -245,11 +235,9 @@ impl Decode for Map<String, Value> {
 impl<T: Decode> Decode for Vec<T> {
     fn decode(value: Value, at: &Path<'_>) -> Result<Self, Invalid> {
         match value {
-            Value::Array(items) => items
-                .into_iter()
-                .enumerate()
-                .map(|(index, item)| T::decode(item, &Path::Item(at, index)))
-                .collect(),
+            Value::Array(items) => {
+                items.into_iter().enumerate().map(|(index, item)| T::decode(item, &Path::Item(at, index))).collect()
+            }
             _ => Err(at.invalid("must be an array")),
         }
     }
@@ -270,11 +258,7 @@ mod tests {
     impl Decode for Probe {
         fn decode(value: Value, at: &Path<'_>) -> Result<Self, Invalid> {
             let mut fields = Fields::of(value, at)?;
-            Ok(Probe {
-                page_size: fields.get("pageSize")?,
-                flag: fields.get("flag")?,
-                names: fields.get("names")?,
-            })
+            Ok(Probe { page_size: fields.get("pageSize")?, flag: fields.get("flag")?, names: fields.get("names")? })
         }
     }
 
@@ -292,34 +276,18 @@ mod tests {
         for input in [json!(7), json!("7"), json!(7.0)] {
             check(json!({"pageSize": input}), Ok((Some(7), None)));
         }
-        for input in [
-            json!(-1),
-            json!("-1"),
-            json!(1.5),
-            json!(""),
-            json!("1e1"),
-            json!(true),
-        ] {
+        for input in [json!(-1), json!("-1"), json!(1.5), json!(""), json!("1e1"), json!(true)] {
             check(json!({"pageSize": input}), Err(RANGE));
         }
-        check(
-            json!({"pageSize": 2_147_483_647_u32}),
-            Ok((Some(INT32_MAX), None)),
-        );
+        check(json!({"pageSize": 2_147_483_647_u32}), Ok((Some(INT32_MAX), None)));
         check(json!({"pageSize": 2_147_483_648_u32}), Err(RANGE));
     }
 
     #[test]
     fn both_spellings_are_read_but_not_both_at_once() {
         check(json!({"page_size": 3}), Ok((Some(3), None)));
-        check(
-            json!({"page_size": 3, "pageSize": null}),
-            Ok((Some(3), None)),
-        );
-        check(
-            json!({"page_size": null, "pageSize": 3}),
-            Ok((Some(3), None)),
-        );
+        check(json!({"page_size": 3, "pageSize": null}), Ok((Some(3), None)));
+        check(json!({"page_size": null, "pageSize": 3}), Ok((Some(3), None)));
         check(
             json!({"page_size": 3, "pageSize": 3}),
             Err("pageSize: is given twice, as `pageSize` and as `page_size`"),
@@ -328,10 +296,7 @@ mod tests {
 
     #[test]
     fn null_is_absent_and_unknown_fields_are_ignored() {
-        check(
-            json!({"pageSize": null, "flag": null, "x": {"y": [1]}}),
-            Ok((None, None)),
-        );
+        check(json!({"pageSize": null, "flag": null, "x": {"y": [1]}}), Ok((None, None)));
         check(json!({"flag": "true"}), Ok((None, Some(true))));
         check(json!({"flag": 1}), Err("flag: must be true or false"));
     }
@@ -339,14 +304,8 @@ mod tests {
     #[test]
     fn a_refusal_names_the_place() {
         check(json!([]), Err("must be an object"));
-        check(
-            json!({"names": ["a", 5]}),
-            Err("names[1]: must be a string"),
-        );
-        check(
-            json!({"names": ["a", null]}),
-            Err("names[1]: must be a string"),
-        );
+        check(json!({"names": ["a", 5]}), Err("names[1]: must be a string"));
+        check(json!({"names": ["a", null]}), Err("names[1]: must be a string"));
         check(json!({"names": {}}), Err("names: must be an array"));
     }
 }

@@ -26,11 +26,7 @@ pub struct A2aError {
 impl A2aError {
     /// A refusal with the ErrorInfo of its code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        A2aError {
-            code,
-            message: message.into(),
-            details: vec![Detail::info(code)],
-        }
+        A2aError { code, message: message.into(), details: vec![Detail::info(code)] }
     }
 
     /// Adds one entry to the ErrorInfo's metadata.
@@ -65,30 +61,17 @@ impl A2aError {
 
     /// A bad value in the params, with the path of its field.
     pub fn invalid_params(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Invalid {
-            field: field.into(),
-            problem: problem.into(),
-        }
-        .into()
+        Invalid { field: field.into(), problem: problem.into() }.into()
     }
 
     /// The `error` member of a JSON-RPC response: `{code, message, data}`.
     pub fn json_rpc(&self) -> impl Serialize + '_ {
-        JsonRpcError {
-            code: self.code.json_rpc(),
-            message: &self.message,
-            data: &self.details,
-        }
+        JsonRpcError { code: self.code.json_rpc(), message: &self.message, data: &self.details }
     }
 
     /// The body of an HTTP+JSON answer; its status is [`ErrorCode::http_status`].
     pub fn http_body(&self) -> Vec<u8> {
-        http_body(
-            self.code.http_status(),
-            self.code.grpc_status(),
-            &self.message,
-            &self.details,
-        )
+        http_body(self.code.http_status(), self.code.grpc_status(), &self.message, &self.details)
     }
 }
 
@@ -96,14 +79,7 @@ impl A2aError {
 /// `{"error":{"code","status","message","details"}}` (specification 11.6).
 /// `grpc_status` is the status' name, such as `INVALID_ARGUMENT`.
 pub fn http_body(status: u16, grpc_status: &str, message: &str, details: &[Detail]) -> Vec<u8> {
-    let body = HttpBody {
-        error: HttpError {
-            code: status,
-            status: grpc_status,
-            message,
-            details,
-        },
-    };
+    let body = HttpBody { error: HttpError { code: status, status: grpc_status, message, details } };
     // Text, numbers and maps with text keys: nothing in it can fail to print.
     serde_json::to_vec(&body).unwrap_or_default()
 }
@@ -132,10 +108,7 @@ impl From<Invalid> for A2aError {
     fn from(invalid: Invalid) -> Self {
         let mut error = A2aError::new(ErrorCode::InvalidParams, invalid.to_string());
         error.details.push(Detail::BadRequest {
-            field_violations: vec![FieldViolation {
-                field: invalid.field,
-                description: invalid.problem,
-            }],
+            field_violations: vec![FieldViolation { field: invalid.field, description: invalid.problem }],
         });
         error
     }
@@ -156,10 +129,7 @@ mod tests {
 
     fn check(error: &A2aError, json_rpc: Value, http: Value) {
         assert_eq!(to_value(error.json_rpc()).unwrap(), json_rpc);
-        assert_eq!(
-            serde_json::from_slice::<Value>(&error.http_body()).unwrap(),
-            http
-        );
+        assert_eq!(serde_json::from_slice::<Value>(&error.http_body()).unwrap(), http);
     }
 
     #[test]

@@ -24,44 +24,24 @@ const METHODS: [(Method, &str, Option<&str>); 12] = {
     use Method::*;
     [
         (SendMessage, "SendMessage", Some("message/send")),
-        (
-            SendStreamingMessage,
-            "SendStreamingMessage",
-            Some("message/stream"),
-        ),
+        (SendStreamingMessage, "SendStreamingMessage", Some("message/stream")),
         (GetTask, "GetTask", Some("tasks/get")),
         (ListTasks, "ListTasks", Some("tasks/list")),
         (CancelTask, "CancelTask", Some("tasks/cancel")),
-        (
-            SubscribeToTask,
-            "SubscribeToTask",
-            Some("tasks/resubscribe"),
-        ),
+        (SubscribeToTask, "SubscribeToTask", Some("tasks/resubscribe")),
         (
             CreateTaskPushNotificationConfig,
             "CreateTaskPushNotificationConfig",
             Some("tasks/pushNotificationConfig/set"),
         ),
-        (
-            GetTaskPushNotificationConfig,
-            "GetTaskPushNotificationConfig",
-            Some("tasks/pushNotificationConfig/get"),
-        ),
-        (
-            ListTaskPushNotificationConfigs,
-            "ListTaskPushNotificationConfigs",
-            Some("tasks/pushNotificationConfig/list"),
-        ),
+        (GetTaskPushNotificationConfig, "GetTaskPushNotificationConfig", Some("tasks/pushNotificationConfig/get")),
+        (ListTaskPushNotificationConfigs, "ListTaskPushNotificationConfigs", Some("tasks/pushNotificationConfig/list")),
         (
             DeleteTaskPushNotificationConfig,
             "DeleteTaskPushNotificationConfig",
             Some("tasks/pushNotificationConfig/delete"),
         ),
-        (
-            GetExtendedAgentCard,
-            "GetExtendedAgentCard",
-            Some("agent/getAuthenticatedExtendedCard"),
-        ),
+        (GetExtendedAgentCard, "GetExtendedAgentCard", Some("agent/getAuthenticatedExtendedCard")),
         (AckTask, "AckTask", None),
     ]
 };
@@ -84,10 +64,7 @@ impl Method {
 
     /// From the name that the 0.3 dialect had for it: `message/send`.
     pub fn parse_v03(name: &str) -> Option<Method> {
-        METHODS
-            .iter()
-            .find(|row| row.2 == Some(name))
-            .map(|row| row.0)
+        METHODS.iter().find(|row| row.2 == Some(name)).map(|row| row.0)
     }
 
     /// Whether it is answered by a stream of events.
@@ -125,9 +102,6 @@ mod tests {
         }
         assert_eq!(Method::parse("sendMessage"), None);
         assert_eq!(Method::all().filter(|method| method.is_push()).count(), 4);
-        assert_eq!(
-            Method::all().filter(|method| method.is_streaming()).count(),
-            2
-        );
+        assert_eq!(Method::all().filter(|method| method.is_streaming()).count(), 2);
     }
 }

@@ -92,10 +92,7 @@ pub fn text<'a>(metadata: Option<&'a Map>, key: &str) -> Option<&'a str> {
 
 /// A flag under a key; absent or not a flag = false.
 pub fn flag(metadata: Option<&Map>, key: &str) -> bool {
-    metadata
-        .and_then(|map| map.get(key))
-        .and_then(serde_json::Value::as_bool)
-        .unwrap_or_default()
+    metadata.and_then(|map| map.get(key)).and_then(serde_json::Value::as_bool).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -120,10 +117,7 @@ mod tests {
         check(&exact, &exact);
         check(&format!("{exact}x"), &format!("{exact}…"));
         check(&format!("{exact} x"), &format!("{exact}…"));
-        check(
-            &format!("{} x", "a".repeat(119)),
-            &format!("{}…", "a".repeat(119)),
-        );
+        check(&format!("{} x", "a".repeat(119)), &format!("{}…", "a".repeat(119)));
     }
 
     #[test]

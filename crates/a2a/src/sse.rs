@@ -56,18 +56,12 @@ mod tests {
         check(event(b"{}", None), "data: {}\n\n");
         check(event(b"{}", Some("7")), "id: 7\ndata: {}\n\n");
         check(event(b"", None), "data: \n\n");
-        check(
-            event(b"a\nb\r\nc\rd\n", None),
-            "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n",
-        );
+        check(event(b"a\nb\r\nc\rd\n", None), "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n");
     }
 
     #[test]
     fn an_id_or_a_comment_cannot_start_another_line() {
-        check(
-            event(b"x", Some("1\ndata: evil\r\0")),
-            "id: 1data: evil\ndata: x\n\n",
-        );
+        check(event(b"x", Some("1\ndata: evil\r\0")), "id: 1data: evil\ndata: x\n\n");
         check(comment("still here"), ": still here\n\n");
         check(comment("a\ndata: b"), ": a\n: data: b\n\n");
     }

@@ -11,13 +11,11 @@ mod push;
 mod task;
 mod time;
 
-pub use event::{
-    SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent,
-};
+pub use event::{SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 pub use message::{Message, Role};
 pub use params::{
-    DEFAULT_PAGE_SIZE, GetTaskParams, ListTasksParams, ListTasksResult, MAX_PAGE_SIZE,
-    SendConfiguration, SendMessageParams, TaskIdParams,
+    DEFAULT_PAGE_SIZE, GetTaskParams, ListTasksParams, ListTasksResult, MAX_PAGE_SIZE, SendConfiguration,
+    SendMessageParams, TaskIdParams,
 };
 pub use part::{Part, PartContent};
 pub use push::{AuthenticationInfo, PushConfigParams, TaskPushNotificationConfig};

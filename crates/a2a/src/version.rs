@@ -18,31 +18,17 @@ pub const SPOKEN: &str = "1.0";
 ///
 /// # Errors
 /// `VersionNotSupported` for any other version; `MethodNotFound` for a 0.3 name under version 1.0.
-pub fn negotiate(
-    header: Option<&str>,
-    query: Option<&str>,
-    method_name: &str,
-    strict: bool,
-) -> Result<(), A2aError> {
+pub fn negotiate(header: Option<&str>, query: Option<&str>, method_name: &str, strict: bool) -> Result<(), A2aError> {
     let old = Method::parse_v03(method_name);
-    let named = [header, query]
-        .into_iter()
-        .flatten()
-        .map(str::trim)
-        .find(|version| !version.is_empty());
+    let named = [header, query].into_iter().flatten().map(str::trim).find(|version| !version.is_empty());
     match (named, old) {
         (Some(version), None) if is_spoken(version) => Ok(()),
         (Some(version), Some(method)) if is_spoken(version) => Err(A2aError::new(
             ErrorCode::MethodNotFound,
-            format!(
-                "`{method_name}` is the 0.3 name; in A2A 1.0 it is `{}`",
-                method.name()
-            ),
+            format!("`{method_name}` is the 0.3 name; in A2A 1.0 it is `{}`", method.name()),
         )),
         (Some(version), _) if minor(version) == Some("0.3") => Err(not_spoken_yet()),
-        (Some(_), _) => Err(unsupported(format!(
-            "this A2A version is not spoken here; send `{HEADER}: {SPOKEN}`"
-        ))),
+        (Some(_), _) => Err(unsupported(format!("this A2A version is not spoken here; send `{HEADER}: {SPOKEN}`"))),
         (None, Some(_)) => Err(not_spoken_yet()),
         (None, None) if strict => Err(unsupported(format!(
             "without `{HEADER}` a request is A2A 0.3, which is not spoken here yet; send `{HEADER}: {SPOKEN}`"
@@ -60,10 +46,7 @@ fn minor(version: &str) -> Option<&str> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let mut numbers = version.split('.');
     let (major, minor, patch) = (numbers.next()?, numbers.next()?, numbers.next());
-    let good = is_number(major)
-        && is_number(minor)
-        && patch.is_none_or(is_number)
-        && numbers.next().is_none();
+    let good = is_number(major) && is_number(minor) && patch.is_none_or(is_number) && numbers.next().is_none();
     good.then(|| version.get(..major.len() + 1 + minor.len()))?
 }
 
@@ -100,10 +83,8 @@ mod tests {
         }
     }
 
-    const OLD: Result<(), (ErrorCode, &str)> = Err((
-        ErrorCode::VersionNotSupported,
-        "0.3 dialect is not spoken here yet",
-    ));
+    const OLD: Result<(), (ErrorCode, &str)> =
+        Err((ErrorCode::VersionNotSupported, "0.3 dialect is not spoken here yet"));
 
     #[test]
     fn version_1_0_is_exact_but_for_the_patch() {
@@ -112,9 +93,7 @@ mod tests {
                 check((Some(good), None, "GetTask", strict), Ok(()));
                 check((None, Some(good), "GetTask", strict), Ok(()));
             }
-            for bad in [
-                "1", "1.1", "2.0", "1.0.", "1.0.x", "1.0.0.0", "v1.0", "01.0", "1.0, 1.0", "x",
-            ] {
+            for bad in ["1", "1.1", "2.0", "1.0.", "1.0.x", "1.0.0.0", "v1.0", "01.0", "1.0, 1.0", "x"] {
                 let refused = Err((ErrorCode::VersionNotSupported, "send `A2A-Version: 1.0`"));
                 check((Some(bad), None, "GetTask", strict), refused);
             }
@@ -140,11 +119,7 @@ mod tests {
 
     #[test]
     fn a_0_3_name_is_told_where_it_stands() {
-        for method in [
-            "message/send",
-            "tasks/get",
-            "agent/getAuthenticatedExtendedCard",
-        ] {
+        for method in ["message/send", "tasks/get", "agent/getAuthenticatedExtendedCard"] {
             check((None, None, method, false), OLD);
             check((None, None, method, true), OLD);
             check((Some("0.3"), None, method, false), OLD);

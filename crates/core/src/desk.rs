@@ -20,10 +20,11 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use asks::ask_id;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Done, Exit, Input, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
-    TurnFact, Wants, Word,
+    AskFact, AskReq, Done, Exit, Input, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen, SendReq,
+    Target, TurnFact, Wants, Word,
 };
 
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, SessionUid, TaskNo, TurnNo};
@@ -139,7 +140,7 @@ impl Desk {
             Request::Ask(ask) => self.ask(now, ask, &loaded),
             Request::CancelAsk { no } => self.cancel_ask(now, no),
             Request::Report(report) => self.report(now, report, &loaded),
-            Request::Told { no } => Ok(self.told(now, no)),
+            Request::Told { no, seen } => Ok(self.told(now, no, seen)),
             Request::AddSession { by, name, harness, dir } => self.add_session(now, &by, name, harness, dir),
             Request::StopSession { by, name } => self.stop_session(now, &by, &name),
             Request::StartSession { by, name } => self.start_session(now, &by, &name),

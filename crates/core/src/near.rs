@@ -13,7 +13,7 @@ pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Ve
         let far = distance(&want, &have);
         let contains = want.len() >= 3 && have.contains(&want) || have.len() >= 3 && want.contains(&have);
         if contains || far <= (longest / 3).max(2).min(longest.saturating_sub(1)) {
-            found.push((if contains { far.min(1) } else { far }, candidate));
+            found.push((far, candidate));
         }
     }
     found.sort();

@@ -30,6 +30,8 @@ pub enum Refusal {
     NoAsk { id: String },
     #[error("the message has no text")]
     EmptyText,
+    #[error("the message has no id: give one, fresh for each new request")]
+    NoMessageId,
     #[error("the {what} is {len} bytes; at most {max} are taken")]
     TooLong { what: &'static str, len: usize, max: usize },
     #[error(
@@ -44,6 +46,12 @@ pub enum Refusal {
     Ended { id: String, state: &'static str, when: String, hint: &'static str },
     #[error("task {id} belongs to the session '{owner}': only it, or the owner on this machine, may say how it ended")]
     NotYourTask { id: String, owner: String },
+    #[error("task {id} has not begun: its worker has not read it, and can need nothing yet")]
+    NotBegun { id: String },
+    #[error(
+        "task {id} was asked by {asker}: the session '{session}' cannot cancel it, only whoever asked, or the owner, can"
+    )]
+    NotYourAsk { id: String, asker: String, session: String },
     #[error(
         "how a task ended is said on the worker's own machine: run it there, or ask for it to be cancelled with: a2a cancel"
     )]
@@ -80,15 +88,22 @@ impl Refusal {
             | BadAgent { .. }
             | BadTaskRef { .. }
             | EmptyText
+            | NoMessageId
             | TooLong { .. }
             | BadWord { .. } => Kind::User,
             NoSession { .. } | NoTask { .. } | NoAsk { .. } => Kind::NotFound,
-            NameTaken { .. } | OtherText { .. } | LongGone { .. } | Ended { .. } | NoConversation { .. } => {
-                Kind::Conflict
-            }
-            NotYourTask { .. } | UpdateFromAway | WrongReporter { .. } | OwnersOnly { .. } | FreshImpossible { .. } => {
-                Kind::Refused
-            }
+            NameTaken { .. }
+            | OtherText { .. }
+            | LongGone { .. }
+            | Ended { .. }
+            | NoConversation { .. }
+            | NotBegun { .. } => Kind::Conflict,
+            NotYourTask { .. }
+            | NotYourAsk { .. }
+            | UpdateFromAway
+            | WrongReporter { .. }
+            | OwnersOnly { .. }
+            | FreshImpossible { .. } => Kind::Refused,
             QueueFull { .. } | TooManyAnswers { .. } | TooManyAsks { .. } | TooManySessions { .. } => Kind::Unavailable,
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shrooms_core::Desk;
-use shrooms_core::desk::{Done, EffectKey, Input, Request};
+use shrooms_core::desk::{Done, EffectKey, EffectKind, Input, Request};
 use shrooms_core::row::Change;
 use shrooms_runner::crash;
 use shrooms_store::{Store, StoreError};
@@ -239,10 +239,13 @@ impl DeskLoop {
                 && turn.ended.is_some()
             {
                 effects::tidy(&self.inner, turn, main);
-                self.started.retain(|k| k.row != turn.no.0);
+                self.forget(turn.no.0, u32::MAX);
             }
-            if let Change::OutboxGone(no) = change {
-                self.started.retain(|k| k.row != no.0);
+            match change {
+                Change::OutboxGone(no) => self.forget(no.0, u32::MAX),
+                Change::Outbox(row) => self.forget(row.no.0, row.tries),
+                Change::Ask(ask) => self.forget(ask.no.0, ask.attempt),
+                _ => {}
             }
         }
         for effect in self.desk.take_due() {
@@ -250,6 +253,16 @@ impl DeskLoop {
                 continue;
             }
             effects::start(&self.inner, &self.desk, effect, main);
+        }
+    }
+
+    /// Forgets started effects of a row up to, and not with, `attempt`: they cannot be due again.
+    fn forget(&mut self, row: i64, attempt: u32) {
+        let from = EffectKey { row, kind: EffectKind::Run, attempt: 0 };
+        let old: Vec<EffectKey> =
+            self.started.range(from..).take_while(|k| k.row == row).filter(|k| k.attempt < attempt).copied().collect();
+        for key in old {
+            self.started.remove(&key);
         }
     }
 }

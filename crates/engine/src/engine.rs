@@ -198,6 +198,11 @@ impl Engine {
         self.0.clock.wall()
     }
 
+    /// The id under which other machines name an ask of this one.
+    pub fn ask_id(&self, no: shrooms_core::id::AskNo) -> String {
+        shrooms_core::desk::ask_id(&self.0.incarnation, no)
+    }
+
     /// Random bits for ids.
     pub fn random(&self) -> Result<u64, EngineError> {
         random()

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod clock;
+mod crash_points;
 mod desk_loop;
 mod effects;
 mod engine;
@@ -16,23 +17,12 @@ mod live;
 mod wording;
 
 pub use clock::{Source, SystemClock};
+pub use crash_points::CRASH_POINTS;
 pub use engine::{Config, Engine};
 pub use error::EngineError;
 pub use hub::Watch;
 pub use live::Live;
-
-/// Named crash points of the daemon, for tests (feature `crash-points`).
-pub const CRASH_POINTS: [&str; 12] = [
-    "before_commit",
-    "after_commit",
-    "before_start",
-    "after_start",
-    "began_seen",
-    "exit_seen",
-    "before_settle",
-    "after_settle",
-    "before_send",
-    "after_send",
-    "before_report",
-    "after_report",
-];
+/// What calls to other machines are made with, and come to.
+pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer};
+/// What committed rows are read with.
+pub use shrooms_store::{Feed, Reader, SessionRow, StoreError, TaskFilter, TaskTexts};

@@ -94,7 +94,7 @@ fn known_keys(top: &toml::Table) -> Result<(), FileProblem> {
         Some(key) => Err(FileProblem::UnknownKey {
             key: key.clone(),
             place,
-            near: near(key, allowed),
+            near: near(key, allowed.iter().copied()),
             allowed: allowed.join(", "),
         }),
     };

@@ -14,11 +14,10 @@ pub mod local;
 mod machine;
 mod mesh;
 mod names;
-mod near;
 mod spec;
 
 pub use error::{FindError, MeshError};
 pub use machine::{DeviceId, Machine, NAME_LIMIT, Source, is_name};
 pub use mesh::Mesh;
-pub use near::near;
+use shrooms_core::near::near;
 pub use spec::MeshSpec;

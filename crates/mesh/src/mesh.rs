@@ -192,7 +192,11 @@ fn from_file(path: &Path, me: Option<&str>, meshes: Option<&[String]>, default_p
 
 /// A label that would be served by nobody: an error, never a smaller set.
 fn unknown_label(label: &str, labels: &[String]) -> MeshError {
-    MeshError::UnknownLabel { label: label.to_owned(), near: near(label, labels), known: known(labels) }
+    MeshError::UnknownLabel {
+        label: label.to_owned(),
+        near: near(label, labels.iter().map(String::as_str)),
+        known: known(labels),
+    }
 }
 
 /// Whether this host has the address: only an own one can be bound. Nothing is sent.

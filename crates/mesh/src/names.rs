@@ -107,8 +107,8 @@ impl Names {
             [one] => Ok(one.clone()),
             [] => {
                 let labels: Vec<String> = self.machines.iter().map(|machine| machine.label()).collect();
-                let names = self.machines.iter().map(|machine| machine.name.clone());
-                let near = near(name, names.chain(labels.iter().cloned()));
+                let names = self.machines.iter().map(|machine| machine.name.as_str());
+                let near = near(name, names.chain(labels.iter().map(String::as_str)));
                 Err(FindError::Unknown { name: name.to_owned(), near, known: known(&labels) })
             }
             several => Err(FindError::Ambiguous {
@@ -145,9 +145,10 @@ pub(crate) fn own_indices(
     if let Some(me) = me {
         let found = pick(&|machine| machine.name == me || machine.label() == me);
         if found.is_empty() {
-            let names = machines.iter().map(|machine| machine.name.clone());
-            let near = near(me, names.chain(labels(&all)));
-            return Err(FileProblem::UnknownMe { name: me.to_owned(), near, known: known(&labels(&all)) });
+            let names = machines.iter().map(|machine| machine.name.as_str());
+            let labels = labels(&all);
+            let near = near(me, names.chain(labels.iter().map(String::as_str)));
+            return Err(FileProblem::UnknownMe { name: me.to_owned(), near, known: known(&labels) });
         }
         return Ok(found);
     }

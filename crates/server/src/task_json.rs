@@ -9,7 +9,7 @@ use shrooms_core::Stamp;
 use shrooms_core::row::{self, Ending};
 use shrooms_core::view::{self, State};
 use shrooms_engine::EngineError;
-use shrooms_store::TaskTexts;
+use shrooms_engine::TaskTexts;
 
 use crate::app::App;
 

@@ -115,19 +115,22 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
 
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
-    let (first, second) = (Stopper::new(args.until_stdin_closes)?, Stopper::new(false)?);
+    let first = Stopper::new(args.until_stdin_closes)?;
     let until = async {
         refresh_until(&engine, first.wait()).await;
         tracing::info!("draining: no new work; a second signal ends what still runs");
         stop.cancel();
+        // Made only now: it must not hear the first signal, too.
+        let second = Stopper::new(false)?;
         tokio::select! {
             () = engine.drain(DRAIN) => {}
             () = second.wait() => engine.drain(Duration::ZERO).await,
         }
+        anyhow::Ok(())
     };
-    let (served, ()) = tokio::join!(server.run(shutdown), until);
+    let (served, drained) = tokio::join!(server.run(shutdown), until);
     served?;
-    Ok(())
+    drained
 }
 
 fn make_private(state: &Path) -> anyhow::Result<()> {

@@ -16,5 +16,6 @@ mod daemon {
     pub mod lab;
     pub mod places;
     pub mod storm;
+    pub mod surface;
 }
 use daemon::{crashes, http, lab};

@@ -53,20 +53,8 @@ struct Row {
     reason: &'static str,
 }
 
-const fn row(
-    code: ErrorCode,
-    json_rpc: i32,
-    http: u16,
-    grpc: &'static str,
-    reason: &'static str,
-) -> Row {
-    Row {
-        code,
-        json_rpc,
-        http,
-        grpc,
-        reason,
-    }
+const fn row(code: ErrorCode, json_rpc: i32, http: u16, grpc: &'static str, reason: &'static str) -> Row {
+    Row { code, json_rpc, http, grpc, reason }
 }
 
 const PRECONDITION: &str = "FAILED_PRECONDITION";
@@ -138,11 +126,7 @@ impl ErrorCode {
 
     /// The domain of the reason.
     pub fn domain(self) -> &'static str {
-        if (-32059..=-32050).contains(&self.json_rpc()) {
-            SHROOMS_DOMAIN
-        } else {
-            A2A_DOMAIN
-        }
+        if (-32059..=-32050).contains(&self.json_rpc()) { SHROOMS_DOMAIN } else { A2A_DOMAIN }
     }
 
     /// From the number in a JSON-RPC error.
@@ -166,10 +150,7 @@ mod tests {
         for (index, code) in ErrorCode::all().enumerate() {
             assert_eq!(code as usize, index);
             assert_eq!(ErrorCode::from_json_rpc(code.json_rpc().into()), Some(code));
-            assert_eq!(
-                ErrorCode::from_reason(code.domain(), code.reason()),
-                Some(code)
-            );
+            assert_eq!(ErrorCode::from_reason(code.domain(), code.reason()), Some(code));
         }
     }
 
@@ -193,9 +174,6 @@ mod tests {
     fn what_is_not_ours_is_not_guessed() {
         assert_eq!(ErrorCode::from_json_rpc(-32060), None);
         assert_eq!(ErrorCode::from_reason(A2A_DOMAIN, "QUEUE_FULL"), None);
-        assert_eq!(
-            ErrorCode::from_reason("example.org", "TASK_NOT_FOUND"),
-            None
-        );
+        assert_eq!(ErrorCode::from_reason("example.org", "TASK_NOT_FOUND"), None);
     }
 }

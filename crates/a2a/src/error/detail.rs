@@ -12,16 +12,10 @@ use super::ErrorCode;
 pub enum Detail {
     /// Why, for programs.
     #[serde(rename = "type.googleapis.com/google.rpc.ErrorInfo")]
-    ErrorInfo {
-        reason: String,
-        domain: String,
-        metadata: BTreeMap<String, String>,
-    },
+    ErrorInfo { reason: String, domain: String, metadata: BTreeMap<String, String> },
     /// Which fields of the request are bad.
     #[serde(rename = "type.googleapis.com/google.rpc.BadRequest")]
-    BadRequest {
-        field_violations: Vec<FieldViolation>,
-    },
+    BadRequest { field_violations: Vec<FieldViolation> },
     /// After how long a repeat makes sense, in proto's form for durations: `30s`.
     #[serde(rename = "type.googleapis.com/google.rpc.RetryInfo")]
     RetryInfo { retry_delay: String },
@@ -46,8 +40,6 @@ impl Detail {
 
     /// How long to wait before a repeat.
     pub fn retry_in_seconds(seconds: u32) -> Self {
-        Detail::RetryInfo {
-            retry_delay: format!("{seconds}s"),
-        }
+        Detail::RetryInfo { retry_delay: format!("{seconds}s") }
     }
 }

@@ -53,11 +53,7 @@ pub enum ResponseError {
 ///
 /// # Errors
 /// The params cannot be written as JSON (a map whose keys are not text).
-pub fn request<T: Serialize + ?Sized>(
-    id: &Id,
-    method: Method,
-    params: &T,
-) -> Result<Vec<u8>, serde_json::Error> {
+pub fn request<T: Serialize + ?Sized>(id: &Id, method: Method, params: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut out = Vec::with_capacity(512);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     id.write(&mut out);
@@ -102,10 +98,7 @@ pub fn parse_response(bytes: &[u8], id: &Id) -> Result<Value, ResponseError> {
 /// # Errors
 /// It is not a task; with the path of what is wrong.
 pub fn task_result(mut result: Value) -> Result<Task, Invalid> {
-    let wrapped = result
-        .as_object_mut()
-        .filter(|map| !map.contains_key("id"))
-        .and_then(|map| map.remove("task"));
+    let wrapped = result.as_object_mut().filter(|map| !map.contains_key("id")).and_then(|map| map.remove("task"));
     decode(wrapped.unwrap_or(result))
 }
 
@@ -113,9 +106,7 @@ pub fn task_result(mut result: Value) -> Result<Task, Invalid> {
 fn is_same(answered: &Value, id: &Id) -> bool {
     match id {
         Id::String(text) => answered == text.as_str(),
-        Id::Number(number) => {
-            answered.is_number() && answered.as_f64() == number.as_str().parse().ok()
-        }
+        Id::Number(number) => answered.is_number() && answered.as_f64() == number.as_str().parse().ok(),
         Id::Null => answered.is_null(),
     }
 }
@@ -128,9 +119,9 @@ fn remote_error(mut error: Map<String, Value>) -> RemoteError {
         Value::Array(details) => details.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let info = details.iter().find(|detail| {
-        text(detail.get("@type")).is_some_and(|kind| kind.ends_with("google.rpc.ErrorInfo"))
-    });
+    let info = details
+        .iter()
+        .find(|detail| text(detail.get("@type")).is_some_and(|kind| kind.ends_with("google.rpc.ErrorInfo")));
     let metadata = info
         .and_then(|info| info.get("metadata")?.as_object())
         .into_iter()
@@ -156,11 +147,7 @@ mod tests {
     /// Reads an answer to call 1.
     fn check(answer: Value, expected: Result<Value, &str>) {
         let got = parse_response(answer.to_string().as_bytes(), &Id::from(1));
-        assert_eq!(
-            got.map_err(|error| error.to_string()),
-            expected.map_err(str::to_owned),
-            "{answer}"
-        );
+        assert_eq!(got.map_err(|error| error.to_string()), expected.map_err(str::to_owned), "{answer}");
     }
 
     #[test]
@@ -174,22 +161,10 @@ mod tests {
 
     #[test]
     fn an_answer_has_a_result_or_a_refusal() {
-        check(
-            json!({"jsonrpc": "2.0", "id": 1, "result": {"a": 1}}),
-            Ok(json!({"a": 1})),
-        );
-        check(
-            json!({"jsonrpc": "2.0", "id": 1.0, "result": null, "error": null}),
-            Ok(json!(null)),
-        );
-        check(
-            json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -5, "message": "no"}}),
-            Err("no (-5)"),
-        );
-        check(
-            json!({"jsonrpc": "2.0", "id": null, "error": {"code": -5, "message": "no"}}),
-            Err("no (-5)"),
-        );
+        check(json!({"jsonrpc": "2.0", "id": 1, "result": {"a": 1}}), Ok(json!({"a": 1})));
+        check(json!({"jsonrpc": "2.0", "id": 1.0, "result": null, "error": null}), Ok(json!(null)));
+        check(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -5, "message": "no"}}), Err("no (-5)"));
+        check(json!({"jsonrpc": "2.0", "id": null, "error": {"code": -5, "message": "no"}}), Err("no (-5)"));
         check(json!({"jsonrpc": "2.0", "error": {}}), Err(" (0)"));
     }
 
@@ -199,26 +174,11 @@ mod tests {
         for (answer, what) in [
             (json!("hi"), "it is not an object"),
             (json!({"result": 1, "id": 1}), "`jsonrpc` is not \"2.0\""),
-            (
-                json!({"jsonrpc": "2.0", "id": 2, "result": 1}),
-                "its id is not the call's",
-            ),
-            (
-                json!({"jsonrpc": "2.0", "id": "1", "result": 1}),
-                "its id is not the call's",
-            ),
-            (
-                json!({"jsonrpc": "2.0", "result": 1}),
-                "its id is not the call's",
-            ),
-            (
-                json!({"jsonrpc": "2.0", "id": 1}),
-                "it has neither `result` nor `error`",
-            ),
-            (
-                json!({"jsonrpc": "2.0", "id": 1, "error": "no"}),
-                "`error` is not an object",
-            ),
+            (json!({"jsonrpc": "2.0", "id": 2, "result": 1}), "its id is not the call's"),
+            (json!({"jsonrpc": "2.0", "id": "1", "result": 1}), "its id is not the call's"),
+            (json!({"jsonrpc": "2.0", "result": 1}), "its id is not the call's"),
+            (json!({"jsonrpc": "2.0", "id": 1}), "it has neither `result` nor `error`"),
+            (json!({"jsonrpc": "2.0", "id": 1, "error": "no"}), "`error` is not an object"),
         ] {
             check(answer, Err(&malformed(what)));
         }
@@ -229,10 +189,7 @@ mod tests {
     #[test]
     fn our_own_answers_read_back() {
         let id = Id::from("x");
-        assert_eq!(
-            parse_response(&success(&id, &json!([1])), &id),
-            Ok(json!([1]))
-        );
+        assert_eq!(parse_response(&success(&id, &json!([1])), &id), Ok(json!([1])));
         for code in ErrorCode::all() {
             let sent = A2aError::new(code, "why").with("k", "v");
             let Err(ResponseError::Remote(got)) = parse_response(&failure(&id, &sent), &id) else {
@@ -255,14 +212,8 @@ mod tests {
             metadata: BTreeMap::new(),
         };
         let known = |code, domain, reason| remote(code, domain, reason).known();
-        assert_eq!(
-            known(-1, "a2a-protocol.org", "TASK_NOT_FOUND"),
-            Some(ErrorCode::TaskNotFound)
-        );
-        assert_eq!(
-            known(-32002, "example.org", "ODD"),
-            Some(ErrorCode::TaskNotCancelable)
-        );
+        assert_eq!(known(-1, "a2a-protocol.org", "TASK_NOT_FOUND"), Some(ErrorCode::TaskNotFound));
+        assert_eq!(known(-32002, "example.org", "ODD"), Some(ErrorCode::TaskNotCancelable));
         assert_eq!(known(-1, "example.org", "ODD"), None);
     }
 
@@ -271,10 +222,7 @@ mod tests {
         let task = json!({"id": "t", "status": {"state": 1}});
         assert_eq!(task_result(task.clone()).unwrap().id, "t");
         assert_eq!(task_result(json!({"task": task})).unwrap().id, "t");
-        assert_eq!(
-            task_result(json!({"x": 1})).unwrap_err().to_string(),
-            "id: is required"
-        );
+        assert_eq!(task_result(json!({"x": 1})).unwrap_err().to_string(), "id: is required");
         assert!(task_result(json!(null)).is_err());
     }
 }

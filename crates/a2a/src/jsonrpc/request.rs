@@ -58,10 +58,7 @@ impl Request {
     /// -32700 with a null id for what is not JSON (or nests deeper than 127 levels); -32600 for
     /// batches, other values, a version other than 2.0, a missing method, and a call without an id.
     pub fn parse(bytes: &[u8]) -> Result<Request, Refused> {
-        let refuse = |id, code, message: &str| Refused {
-            id,
-            error: A2aError::new(code, message),
-        };
+        let refuse = |id, code, message: &str| Refused { id, error: A2aError::new(code, message) };
         let invalid = |id, message| refuse(id, ErrorCode::InvalidRequest, message);
         let envelope: Envelope<'_> = match first_byte(bytes) {
             Some(b'{') => serde_json::from_slice(bytes).map_err(|error| {
@@ -74,15 +71,9 @@ impl Request {
             first => {
                 let message = match (serde_json::from_slice::<IgnoredAny>(bytes), first) {
                     (Err(_), _) => {
-                        return Err(refuse(
-                            Id::Null,
-                            ErrorCode::ParseError,
-                            "the body is not JSON",
-                        ));
+                        return Err(refuse(Id::Null, ErrorCode::ParseError, "the body is not JSON"));
                     }
-                    (Ok(_), Some(b'[')) => {
-                        "batches are not taken; send one request object in each body"
-                    }
+                    (Ok(_), Some(b'[')) => "batches are not taken; send one request object in each body",
                     (Ok(_), _) => "the body is not a request object",
                 };
                 return Err(invalid(Id::Null, message));
@@ -105,8 +96,7 @@ impl Request {
             _ => return Err(invalid(known(), "`method` must be the name of a method")),
         };
         let Some(id) = id else {
-            let message =
-                "this request has no `id`; every call here needs one, since each is answered";
+            let message = "this request has no `id`; every call here needs one, since each is answered";
             return Err(invalid(Id::Null, message));
         };
         let params = Some(envelope.params).filter(|params| !params.is_null());
@@ -148,19 +138,12 @@ mod tests {
     fn check(body: &str, expected: Result<(&str, &str), (&str, i32, &str)>) {
         match (Request::parse(body.as_bytes()), expected) {
             (Ok(request), Ok((id, method))) => {
-                assert_eq!(
-                    (request.id.to_string().as_str(), request.method.as_str()),
-                    (id, method)
-                );
+                assert_eq!((request.id.to_string().as_str(), request.method.as_str()), (id, method));
             }
             (Err(refused), Err((id, code, piece))) => {
                 let got = (refused.id.to_string(), refused.error.code.json_rpc());
                 assert_eq!((got.0.as_str(), got.1), (id, code), "{body}");
-                assert!(
-                    refused.error.message.contains(piece),
-                    "{body}: {}",
-                    refused.error
-                );
+                assert!(refused.error.message.contains(piece), "{body}: {}", refused.error);
             }
             (got, _) => panic!("{body}: {got:?}"),
         }
@@ -168,15 +151,7 @@ mod tests {
 
     #[test]
     fn an_id_is_kept_exactly_as_sent() {
-        for id in [
-            r#""a\n""#,
-            "5",
-            "-0.50",
-            "1e3",
-            "123456789012345678901234567890",
-            "null",
-            r#""""#,
-        ] {
+        for id in [r#""a\n""#, "5", "-0.50", "1e3", "123456789012345678901234567890", "null", r#""""#] {
             let body = format!(r#" {{"jsonrpc":"2.0","id":{id},"method":"M"}} "#);
             check(&body, Ok((id, "M")));
         }
@@ -188,23 +163,11 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_a_parse_error_with_a_null_id() {
-        for body in [
-            "",
-            " ",
-            "{",
-            "hello",
-            r#"{"id":1,}"#,
-            r#"{"id":1} x"#,
-            "[1,",
-            "{'id':1}",
-        ] {
+        for body in ["", " ", "{", "hello", r#"{"id":1,}"#, r#"{"id":1} x"#, "[1,", "{'id':1}"] {
             check(body, Err(("null", -32700, "not JSON")));
         }
-        let deep = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"M","params":{}{}}}"#,
-            "[".repeat(200),
-            "]".repeat(200)
-        );
+        let deep =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"M","params":{}{}}}"#, "[".repeat(200), "]".repeat(200));
         check(&deep, Err(("null", -32700, "not JSON")));
         assert!(Request::parse(b"{\"id\":\"\xff\"}").is_err());
     }
@@ -212,47 +175,29 @@ mod tests {
     #[test]
     fn what_is_not_one_request_is_invalid() {
         check("[]", Err(("null", -32600, "batches")));
-        check(
-            r#" [{"jsonrpc":"2.0","id":1,"method":"M"}]"#,
-            Err(("null", -32600, "batches")),
-        );
+        check(r#" [{"jsonrpc":"2.0","id":1,"method":"M"}]"#, Err(("null", -32600, "batches")));
         for body in ["null", "5", r#""x""#] {
             check(body, Err(("null", -32600, "not a request object")));
         }
-        check(
-            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"M"}"#,
-            Err(("null", -32600, "twice")),
-        );
+        check(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"M"}"#, Err(("null", -32600, "twice")));
     }
 
     #[test]
     fn a_bad_request_is_answered_under_its_id() {
         for version in [r#""jsonrpc":"1.0","#, r#""jsonrpc":2.0,"#, ""] {
-            check(
-                &format!(r#"{{{version}"id":7,"method":"M"}}"#),
-                Err(("7", -32600, "`jsonrpc`")),
-            );
+            check(&format!(r#"{{{version}"id":7,"method":"M"}}"#), Err(("7", -32600, "`jsonrpc`")));
         }
         for method in [r#""method":"","#, r#""method":5,"#, ""] {
-            check(
-                &format!(r#"{{"jsonrpc":"2.0",{method}"id":"a"}}"#),
-                Err((r#""a""#, -32600, "`method`")),
-            );
+            check(&format!(r#"{{"jsonrpc":"2.0",{method}"id":"a"}}"#), Err((r#""a""#, -32600, "`method`")));
         }
-        check(
-            r#"{"jsonrpc":"2.0","method":"M"}"#,
-            Err(("null", -32600, "every call here needs one")),
-        );
+        check(r#"{"jsonrpc":"2.0","method":"M"}"#, Err(("null", -32600, "every call here needs one")));
     }
 
     #[test]
     fn the_answer_to_a_refused_body_is_json() {
         let refused = Request::parse(br#"{"id":7}"#).unwrap_err();
         let answer: Value = serde_json::from_slice(&refused.to_bytes()).unwrap();
-        assert_eq!(
-            (&answer["id"], &answer["error"]["code"]),
-            (&json!(7), &json!(-32600))
-        );
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)));
     }
 
     #[test]
@@ -265,17 +210,12 @@ mod tests {
             (None, "message: is required"),
             (Some(json!([1])), "params: must be an object"),
             (
-                Some(
-                    json!({"message": {"messageId": "m", "role": 1, "parts": [{"text": ""}, {}]}}),
-                ),
+                Some(json!({"message": {"messageId": "m", "role": 1, "parts": [{"text": ""}, {}]}})),
                 "message.parts[1]: must have one of text, raw, url or data",
             ),
         ] {
             let error = decode_params::<SendMessageParams>(params).unwrap_err();
-            assert_eq!(
-                (error.code, error.message.as_str()),
-                (ErrorCode::InvalidParams, message)
-            );
+            assert_eq!((error.code, error.message.as_str()), (ErrorCode::InvalidParams, message));
         }
     }
 }

@@ -24,11 +24,7 @@ pub fn failure(id: &Id, error: &A2aError) -> Vec<u8> {
 }
 
 /// By hand, so that the id is put in as it came and the result is walked once.
-fn frame<T: Serialize + ?Sized>(
-    id: &Id,
-    member: &[u8],
-    value: &T,
-) -> Result<Vec<u8>, serde_json::Error> {
+fn frame<T: Serialize + ?Sized>(id: &Id, member: &[u8], value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut out = Vec::with_capacity(START_BYTES);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     id.write(&mut out);
@@ -49,27 +45,15 @@ mod tests {
 
     #[test]
     fn an_answer_echoes_the_id_with_its_type() {
-        check(
-            success(&Id::from("1"), "r"),
-            r#"{"jsonrpc":"2.0","id":"1","result":"r"}"#,
-        );
-        check(
-            success(&Id::from(1), &[1]),
-            r#"{"jsonrpc":"2.0","id":1,"result":[1]}"#,
-        );
-        check(
-            success(&Id::Null, &()),
-            r#"{"jsonrpc":"2.0","id":null,"result":null}"#,
-        );
+        check(success(&Id::from("1"), "r"), r#"{"jsonrpc":"2.0","id":"1","result":"r"}"#);
+        check(success(&Id::from(1), &[1]), r#"{"jsonrpc":"2.0","id":1,"result":[1]}"#);
+        check(success(&Id::Null, &()), r#"{"jsonrpc":"2.0","id":null,"result":null}"#);
     }
 
     #[test]
     fn a_refusal_has_code_message_and_typed_data() {
         check(
-            failure(
-                &Id::from(2),
-                &A2aError::new(ErrorCode::Paused, "paused \"now\""),
-            ),
+            failure(&Id::from(2), &A2aError::new(ErrorCode::Paused, "paused \"now\"")),
             concat!(
                 r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32059,"message":"paused \"now\"","data":[{"#,
                 r#""@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PAUSED","#,
@@ -81,8 +65,7 @@ mod tests {
     #[test]
     fn a_result_that_cannot_be_printed_is_an_internal_error() {
         let bad = BTreeMap::from([((1, 2), 3)]);
-        let answer: serde_json::Value =
-            serde_json::from_slice(&success(&Id::from(3), &bad)).unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&success(&Id::from(3), &bad)).unwrap();
         assert_eq!(answer["error"]["code"], -32603);
         assert_eq!(answer["id"], 3);
     }

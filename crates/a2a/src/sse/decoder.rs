@@ -102,11 +102,8 @@ impl Decoder {
     fn end_line(&mut self, out: &mut Vec<Event>) -> Result<(), EventTooLarge> {
         // Taken out and put back, so that its memory serves the next line.
         let mut line = mem::take(&mut self.line);
-        let text = if mem::take(&mut self.at_start) {
-            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line)
-        } else {
-            &line
-        };
+        let text =
+            if mem::take(&mut self.at_start) { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
         let done = if text.is_empty() {
             self.dispatch(out);
             Ok(())
@@ -143,13 +140,8 @@ impl Decoder {
     fn dispatch(&mut self, out: &mut Vec<Event>) {
         let name = self.name.take();
         if mem::take(&mut self.has_data) {
-            let data = String::from_utf8(mem::take(&mut self.data))
-                .unwrap_or_else(|error| lossy(error.as_bytes()));
-            out.push(Event {
-                data,
-                id: self.id.clone().filter(|id| !id.is_empty()),
-                event: name,
-            });
+            let data = String::from_utf8(mem::take(&mut self.data)).unwrap_or_else(|error| lossy(error.as_bytes()));
+            out.push(Event { data, id: self.id.clone().filter(|id| !id.is_empty()), event: name });
         }
     }
 }
@@ -207,10 +199,7 @@ mod tests {
 
     #[test]
     fn comments_unknown_fields_and_empty_events_say_nothing() {
-        check(
-            b": alive\n\n\n:\ndata: a\nretry: 5\nfoo: bar\ndatax: y\n\n",
-            &["a"],
-        );
+        check(b": alive\n\n\n:\ndata: a\nretry: 5\nfoo: bar\ndatax: y\n\n", &["a"]);
         check(b"event: x\n\ndata: a\n\n", &["a"]);
     }
 
@@ -229,10 +218,7 @@ mod tests {
 
     #[test]
     fn an_id_holds_until_the_next() {
-        check(
-            b"id: 1\ndata: a\n\ndata: b\n\nid: 2\ndata: c\n\nid\ndata: d\n\n",
-            &["1|a", "1|b", "2|c", "d"],
-        );
+        check(b"id: 1\ndata: a\n\ndata: b\n\nid: 2\ndata: c\n\nid\ndata: d\n\n", &["1|a", "1|b", "2|c", "d"]);
         check(b"id: 1\n\nid: 9\0\ndata: a\n\n", &["1|a"]);
     }
 
@@ -259,10 +245,7 @@ mod tests {
             let got = decoder.feed(stream.as_bytes(), &mut out);
             assert_eq!(got, Err(EventTooLarge(64)), "{whole}");
             assert_eq!(out.len(), 1, "{whole}");
-            assert_eq!(
-                decoder.feed(b"data: b\n\n", &mut out),
-                Err(EventTooLarge(64))
-            );
+            assert_eq!(decoder.feed(b"data: b\n\n", &mut out), Err(EventTooLarge(64)));
         }
         let mut out = Vec::new();
         let fits = format!("data: {}\n\n", "x".repeat(58));

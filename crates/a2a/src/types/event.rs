@@ -80,11 +80,7 @@ impl Decode for TaskArtifactUpdateEvent {
 }
 
 /// The one that is given.
-fn exactly_one<T, const N: usize>(
-    given: [Option<T>; N],
-    names: &str,
-    at: &Path<'_>,
-) -> Result<T, Invalid> {
+fn exactly_one<T, const N: usize>(given: [Option<T>; N], names: &str, at: &Path<'_>) -> Result<T, Invalid> {
     let mut given = given.into_iter().flatten();
     match (given.next(), given.next()) {
         (Some(one), None) => Ok(one),
@@ -99,12 +95,8 @@ impl Decode for StreamResponse {
         let given = [
             fields.get("task")?.map(StreamResponse::Task),
             fields.get("message")?.map(StreamResponse::Message),
-            fields
-                .get("statusUpdate")?
-                .map(StreamResponse::StatusUpdate),
-            fields
-                .get("artifactUpdate")?
-                .map(StreamResponse::ArtifactUpdate),
+            fields.get("statusUpdate")?.map(StreamResponse::StatusUpdate),
+            fields.get("artifactUpdate")?.map(StreamResponse::ArtifactUpdate),
         ];
         exactly_one(given, "task, message, statusUpdate or artifactUpdate", at)
     }
@@ -121,12 +113,7 @@ impl Decode for SendMessageResponse {
     }
 }
 
-deserialize_by_decode!(
-    TaskStatusUpdateEvent,
-    TaskArtifactUpdateEvent,
-    StreamResponse,
-    SendMessageResponse,
-);
+deserialize_by_decode!(TaskStatusUpdateEvent, TaskArtifactUpdateEvent, StreamResponse, SendMessageResponse,);
 
 #[cfg(test)]
 mod tests {
@@ -162,14 +149,8 @@ mod tests {
 
     #[test]
     fn an_event_has_exactly_one_member() {
-        check(
-            json!({"task": task(), "message": null, "extra": 1}),
-            Ok(json!({"task": task()})),
-        );
-        check(
-            json!({}),
-            Err("must have one of task, message, statusUpdate or artifactUpdate"),
-        );
+        check(json!({"task": task(), "message": null, "extra": 1}), Ok(json!({"task": task()})));
+        check(json!({}), Err("must have one of task, message, statusUpdate or artifactUpdate"));
         check(
             json!({"task": task(), "status_update": {"taskId": "t", "status": {"state": 1}}}),
             Err("must have only one of task, message, statusUpdate or artifactUpdate"),
@@ -180,9 +161,7 @@ mod tests {
     fn fields_of_the_0_3_dialect_do_not_disturb_and_a_missing_context_is_empty() {
         check(
             json!({"statusUpdate": {"taskId": "t", "status": {"state": 3}, "final": true, "kind": "status-update"}}),
-            Ok(
-                json!({"statusUpdate": {"taskId": "t", "contextId": "", "status": {"state": "TASK_STATE_COMPLETED"}}}),
-            ),
+            Ok(json!({"statusUpdate": {"taskId": "t", "contextId": "", "status": {"state": "TASK_STATE_COMPLETED"}}})),
         );
     }
 

@@ -80,12 +80,8 @@ impl Message {
 
     /// The text parts that are not blank, joined by one empty line; empty if there are none.
     pub fn joined_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .parts
-            .iter()
-            .filter_map(Part::as_text)
-            .filter(|text| !text.trim().is_empty())
-            .collect();
+        let texts: Vec<&str> =
+            self.parts.iter().filter_map(Part::as_text).filter(|text| !text.trim().is_empty()).collect();
         texts.join("\n\n")
     }
 }
@@ -133,10 +129,7 @@ mod tests {
     fn a_message_prints_only_what_it_has() {
         let plain = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
         check(json!({}), Ok(plain.clone()));
-        check(
-            json!({"contextId": "", "taskId": null, "extensions": [], "metadata": null}),
-            Ok(plain),
-        );
+        check(json!({"contextId": "", "taskId": null, "extensions": [], "metadata": null}), Ok(plain));
         let full = json!({
             "messageId": "m", "contextId": "c", "taskId": "t", "role": "ROLE_AGENT",
             "parts": [{"text": "hi"}], "metadata": {"b": 1, "a": {"d": [], "c": null}},
@@ -148,16 +141,10 @@ mod tests {
     #[test]
     fn required_fields_are_required() {
         check(json!({"messageId": null}), Err("messageId: is required"));
-        check(
-            json!({"messageId": ""}),
-            Err("messageId: must not be empty"),
-        );
+        check(json!({"messageId": ""}), Err("messageId: must not be empty"));
         check(json!({"messageId": 5}), Err("messageId: must be a string"));
         check(json!({"parts": null}), Err("parts: is required"));
-        check(
-            json!({"parts": []}),
-            Err("parts: must hold at least one part"),
-        );
+        check(json!({"parts": []}), Err("parts: must hold at least one part"));
         check(json!({"role": null}), Err("role: is required"));
     }
 
@@ -165,57 +152,33 @@ mod tests {
     fn a_role_comes_by_name_or_number() {
         let agent = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]});
         check(json!({"role": 2}), Ok(agent));
-        for bad in [
-            json!(0),
-            json!(3),
-            json!("user"),
-            json!("ROLE_UNSPECIFIED"),
-            json!(-1),
-        ] {
-            check(
-                json!({"role": bad}),
-                Err("role: must be ROLE_USER or ROLE_AGENT"),
-            );
+        for bad in [json!(0), json!(3), json!("user"), json!("ROLE_UNSPECIFIED"), json!(-1)] {
+            check(json!({"role": bad}), Err("role: must be ROLE_USER or ROLE_AGENT"));
         }
     }
 
     #[test]
     fn a_refusal_deep_inside_names_the_part() {
-        check(
-            json!({"parts": [{"text": "a"}, {"raw": "!"}]}),
-            Err("parts[1].raw: must be base64"),
-        );
-        check(
-            json!({"parts": [{"text": "a"}, {}]}),
-            Err("parts[1]: must have one of text, raw, url or data"),
-        );
+        check(json!({"parts": [{"text": "a"}, {"raw": "!"}]}), Err("parts[1].raw: must be base64"));
+        check(json!({"parts": [{"text": "a"}, {}]}), Err("parts[1]: must have one of text, raw, url or data"));
         check(json!({"metadata": [1]}), Err("metadata: must be an object"));
-        check(
-            json!({"referenceTaskIds": "t"}),
-            Err("referenceTaskIds: must be an array"),
-        );
+        check(json!({"referenceTaskIds": "t"}), Err("referenceTaskIds: must be an array"));
     }
 
     #[test]
     fn text_parts_are_joined_by_one_empty_line_without_the_blank_ones() {
         let mut message = Message::text("m", Role::User, "one");
         message.parts.push(Part::text(" \n"));
-        message
-            .parts
-            .push(Part::of(crate::PartContent::Data(json!(1))));
+        message.parts.push(Part::of(crate::PartContent::Data(json!(1))));
         message.parts.push(Part::text("two"));
         assert_eq!(message.joined_text(), "one\n\ntwo");
     }
 
     #[test]
     fn the_same_metadata_always_prints_the_same_bytes() {
-        let read = |text: &str| {
-            serde_json::to_string(&serde_json::from_str::<Message>(text).unwrap()).unwrap()
-        };
-        let one =
-            read(r#"{"metadata":{"b":1,"a":2},"parts":[{"text":""}],"role":1,"messageId":"m"}"#);
-        let two =
-            read(r#"{"message_id":"m","role":1,"parts":[{"text":""}],"metadata":{"a":2,"b":1}}"#);
+        let read = |text: &str| serde_json::to_string(&serde_json::from_str::<Message>(text).unwrap()).unwrap();
+        let one = read(r#"{"metadata":{"b":1,"a":2},"parts":[{"text":""}],"role":1,"messageId":"m"}"#);
+        let two = read(r#"{"message_id":"m","role":1,"parts":[{"text":""}],"metadata":{"a":2,"b":1}}"#);
         assert_eq!(one, two);
         assert!(one.ends_with(r#""metadata":{"a":2,"b":1}}"#), "{one}");
     }

@@ -53,12 +53,7 @@ impl SendConfiguration {
 impl SendMessageParams {
     /// Params with nothing but the message.
     pub fn of(message: Message) -> Self {
-        SendMessageParams {
-            tenant: None,
-            message,
-            configuration: SendConfiguration::default(),
-            metadata: None,
-        }
+        SendMessageParams { tenant: None, message, configuration: SendConfiguration::default(), metadata: None }
     }
 
     /// Whether the caller waits until the task ends or is interrupted (specification 3.2.2: yes,
@@ -84,9 +79,7 @@ impl Decode for SendConfiguration {
             blocking: fields.get("blocking")?,
             task_push_notification_config: push,
         };
-        if configuration.blocking.is_some()
-            && configuration.blocking == configuration.return_immediately
-        {
+        if configuration.blocking.is_some() && configuration.blocking == configuration.return_immediately {
             let problem = "contradicts returnImmediately; give only one of the two";
             return Err(fields.invalid("blocking", problem));
         }
@@ -259,9 +252,8 @@ mod tests {
     use serde_json::{from_value, json, to_value};
 
     fn check<T: DeserializeOwned + Serialize>(input: Value, expected: Result<Value, &str>) {
-        let got = from_value::<T>(input.clone())
-            .map(|params| to_value(params).unwrap())
-            .map_err(|error| error.to_string());
+        let got =
+            from_value::<T>(input.clone()).map(|params| to_value(params).unwrap()).map_err(|error| error.to_string());
         assert_eq!(got, expected.map_err(str::to_owned), "{input}");
     }
 
@@ -289,9 +281,7 @@ mod tests {
         for both in [true, false] {
             check::<SendMessageParams>(
                 send(json!({"blocking": both, "returnImmediately": both})),
-                Err(
-                    "configuration.blocking: contradicts returnImmediately; give only one of the two",
-                ),
+                Err("configuration.blocking: contradicts returnImmediately; give only one of the two"),
             );
         }
     }
@@ -300,25 +290,16 @@ mod tests {
     fn a_send_is_written_back_without_empty_members() {
         let bare = send(json!({}))["message"].clone();
         check::<SendMessageParams>(send(json!({})), Ok(json!({"message": bare})));
-        let full = send(
-            json!({"acceptedOutputModes": ["text/plain"], "historyLength": 0,
-            "returnImmediately": true, "taskPushNotificationConfig": {"url": "u"}}),
-        );
+        let full = send(json!({"acceptedOutputModes": ["text/plain"], "historyLength": 0,
+            "returnImmediately": true, "taskPushNotificationConfig": {"url": "u"}}));
         check::<SendMessageParams>(full.clone(), Ok(full));
     }
 
     #[test]
     fn push_settings_are_seen_under_their_older_name_too() {
-        for name in [
-            "taskPushNotificationConfig",
-            "task_push_notification_config",
-            "pushNotificationConfig",
-        ] {
+        for name in ["taskPushNotificationConfig", "task_push_notification_config", "pushNotificationConfig"] {
             let params: SendMessageParams = from_value(send(json!({name: {"odd": 1}}))).unwrap();
-            assert_eq!(
-                params.configuration.task_push_notification_config,
-                Some(json!({"odd": 1}))
-            );
+            assert_eq!(params.configuration.task_push_notification_config, Some(json!({"odd": 1})));
         }
     }
 
@@ -349,46 +330,29 @@ mod tests {
 
     #[test]
     fn task_params_need_an_id() {
-        check::<GetTaskParams>(
-            json!({"id": "t", "history_length": "2"}),
-            Ok(json!({"id": "t", "historyLength": 2})),
-        );
+        check::<GetTaskParams>(json!({"id": "t", "history_length": "2"}), Ok(json!({"id": "t", "historyLength": 2})));
         check::<GetTaskParams>(json!({"id": ""}), Err("id: must not be empty"));
-        check::<TaskIdParams>(
-            json!({"id": "t", "metadata": {"a": 1}}),
-            Ok(json!({"id": "t", "metadata": {"a": 1}})),
-        );
+        check::<TaskIdParams>(json!({"id": "t", "metadata": {"a": 1}}), Ok(json!({"id": "t", "metadata": {"a": 1}})));
         check::<TaskIdParams>(json!({}), Err("id: is required"));
     }
 
     #[test]
     fn a_list_is_narrowed_by_what_is_given() {
         check::<ListTasksParams>(json!({}), Ok(json!({})));
-        check::<ListTasksParams>(
-            json!({"status": 0, "contextId": "", "pageToken": ""}),
-            Ok(json!({})),
-        );
+        check::<ListTasksParams>(json!({"status": 0, "contextId": "", "pageToken": ""}), Ok(json!({})));
         // As the query of the HTTP binding gives it: all text.
         check::<ListTasksParams>(
             json!({"contextId": "c", "status": "TASK_STATE_WORKING", "pageSize": "10",
                 "historyLength": "0", "includeArtifacts": "true", "pageToken": "p",
                 "statusTimestampAfter": "2026-01-31T09:05:00Z"}),
-            Ok(
-                json!({"contextId": "c", "status": "TASK_STATE_WORKING", "pageSize": 10,
+            Ok(json!({"contextId": "c", "status": "TASK_STATE_WORKING", "pageSize": 10,
                 "historyLength": 0, "includeArtifacts": true, "pageToken": "p",
-                "statusTimestampAfter": "2026-01-31T09:05:00.000Z"}),
-            ),
+                "statusTimestampAfter": "2026-01-31T09:05:00.000Z"})),
         );
         for size in [0, 101] {
-            check::<ListTasksParams>(
-                json!({"pageSize": size}),
-                Err("pageSize: must be from 1 to 100"),
-            );
+            check::<ListTasksParams>(json!({"pageSize": size}), Err("pageSize: must be from 1 to 100"));
         }
-        check::<ListTasksParams>(
-            json!({"status": "busy"}),
-            Err("status: must be a state such as TASK_STATE_WORKING"),
-        );
+        check::<ListTasksParams>(json!({"status": "busy"}), Err("status: must be a state such as TASK_STATE_WORKING"));
     }
 
     #[test]

@@ -38,12 +38,7 @@ impl Part {
 
     /// A part of this content and nothing else.
     pub fn of(content: PartContent) -> Self {
-        Part {
-            content,
-            filename: None,
-            media_type: None,
-            metadata: None,
-        }
+        Part { content, filename: None, media_type: None, metadata: None }
     }
 
     /// The text, if the part is one.
@@ -55,21 +50,14 @@ impl Part {
     }
 }
 
-const READ: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const READ: GeneralPurposeConfig = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, READ);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, READ);
 
 /// Both alphabets, padded or not (ProtoJSON); a mix of the alphabets is refused.
 fn from_base64(text: &str, at: &Path<'_>) -> Result<Vec<u8>, Invalid> {
-    let engine = if text.bytes().any(|b| b == b'-' || b == b'_') {
-        &URL_SAFE
-    } else {
-        &STANDARD
-    };
-    engine
-        .decode(text)
-        .map_err(|_| at.invalid("must be base64"))
+    let engine = if text.bytes().any(|b| b == b'-' || b == b'_') { &URL_SAFE } else { &STANDARD };
+    engine.decode(text).map_err(|_| at.invalid("must be base64"))
 }
 
 impl Serialize for Part {
@@ -120,8 +108,7 @@ impl Decode for Part {
             }
         };
         Ok(Part {
-            content: content
-                .ok_or_else(|| at.invalid("must have only one of text, raw, url or data"))?,
+            content: content.ok_or_else(|| at.invalid("must have only one of text, raw, url or data"))?,
             filename: fields.text("filename")?,
             media_type: fields.text("mediaType")?,
             metadata: fields.get("metadata")?,
@@ -138,9 +125,8 @@ mod tests {
 
     /// What is read, written back; or the refusal.
     fn check(input: Value, expected: Result<Value, &str>) {
-        let got = from_value::<Part>(input.clone())
-            .map(|part| to_value(part).unwrap())
-            .map_err(|error| error.to_string());
+        let got =
+            from_value::<Part>(input.clone()).map(|part| to_value(part).unwrap()).map_err(|error| error.to_string());
         assert_eq!(got, expected.map_err(str::to_owned), "{input}");
     }
 
@@ -155,14 +141,8 @@ mod tests {
         ] {
             check(good.clone(), Ok(good));
         }
-        check(
-            json!({"text": "a", "url": null, "data": null}),
-            Ok(json!({"text": "a"})),
-        );
-        check(
-            json!({"text": "a", "media_type": "t/p", "filename": ""}),
-            Ok(json!({"text": "a", "mediaType": "t/p"})),
-        );
+        check(json!({"text": "a", "url": null, "data": null}), Ok(json!({"text": "a"})));
+        check(json!({"text": "a", "media_type": "t/p", "filename": ""}), Ok(json!({"text": "a", "mediaType": "t/p"})));
         let two = "must have only one of text, raw, url or data";
         check(json!({"text": "a", "url": "b"}), Err(two));
         check(json!({"text": "a", "data": 1}), Err(two));
@@ -185,17 +165,8 @@ mod tests {
 
     #[test]
     fn metadata_is_an_object() {
-        check(
-            json!({"text": "a", "metadata": null}),
-            Ok(json!({"text": "a"})),
-        );
-        check(
-            json!({"text": "a", "metadata": []}),
-            Err("metadata: must be an object"),
-        );
-        check(
-            json!({"text": "a", "metadata": "x"}),
-            Err("metadata: must be an object"),
-        );
+        check(json!({"text": "a", "metadata": null}), Ok(json!({"text": "a"})));
+        check(json!({"text": "a", "metadata": []}), Err("metadata: must be an object"));
+        check(json!({"text": "a", "metadata": "x"}), Err("metadata: must be an object"));
     }
 }

@@ -49,19 +49,14 @@ impl std::fmt::Debug for TaskPushNotificationConfig {
 
 impl std::fmt::Debug for AuthenticationInfo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AuthenticationInfo")
-            .field("scheme", &self.scheme)
-            .finish_non_exhaustive()
+        f.debug_struct("AuthenticationInfo").field("scheme", &self.scheme).finish_non_exhaustive()
     }
 }
 
 impl Decode for AuthenticationInfo {
     fn decode(value: Value, at: &Path<'_>) -> Result<Self, Invalid> {
         let mut fields = Fields::of(value, at)?;
-        Ok(AuthenticationInfo {
-            scheme: fields.require_text("scheme")?,
-            credentials: fields.text("credentials")?,
-        })
+        Ok(AuthenticationInfo { scheme: fields.require_text("scheme")?, credentials: fields.text("credentials")? })
     }
 }
 
@@ -108,11 +103,7 @@ impl Decode for PushConfigParams {
     }
 }
 
-deserialize_by_decode!(
-    AuthenticationInfo,
-    TaskPushNotificationConfig,
-    PushConfigParams
-);
+deserialize_by_decode!(AuthenticationInfo, TaskPushNotificationConfig, PushConfigParams);
 
 #[cfg(test)]
 mod tests {
@@ -131,15 +122,9 @@ mod tests {
         let full = json!({"taskId": "t", "id": "i", "url": "https://a", "token": "x",
             "authentication": {"scheme": "Bearer", "credentials": "y"}});
         check(full.clone(), Ok(full));
-        check(
-            json!({"url": "https://a", "task_id": ""}),
-            Ok(json!({"url": "https://a"})),
-        );
+        check(json!({"url": "https://a", "task_id": ""}), Ok(json!({"url": "https://a"})));
         check(json!({}), Err("url: is required"));
-        check(
-            json!({"url": "u", "authentication": {}}),
-            Err("authentication.scheme: is required"),
-        );
+        check(json!({"url": "u", "authentication": {}}), Err("authentication.scheme: is required"));
     }
 
     #[test]

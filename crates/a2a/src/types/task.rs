@@ -26,19 +26,9 @@ const STATES: [(TaskState, u64, &str, &str); 8] = [
     (TaskState::Completed, 3, "TASK_STATE_COMPLETED", "completed"),
     (TaskState::Failed, 4, "TASK_STATE_FAILED", "failed"),
     (TaskState::Canceled, 5, "TASK_STATE_CANCELED", "canceled"),
-    (
-        TaskState::InputRequired,
-        6,
-        "TASK_STATE_INPUT_REQUIRED",
-        "input-required",
-    ),
+    (TaskState::InputRequired, 6, "TASK_STATE_INPUT_REQUIRED", "input-required"),
     (TaskState::Rejected, 7, "TASK_STATE_REJECTED", "rejected"),
-    (
-        TaskState::AuthRequired,
-        8,
-        "TASK_STATE_AUTH_REQUIRED",
-        "auth-required",
-    ),
+    (TaskState::AuthRequired, 8, "TASK_STATE_AUTH_REQUIRED", "auth-required"),
 ];
 
 impl TaskState {
@@ -187,9 +177,8 @@ mod tests {
     use serde_json::{from_value, json, to_value};
 
     fn check(input: Value, expected: Result<Value, &str>) {
-        let got = from_value::<Task>(input.clone())
-            .map(|task| to_value(task).unwrap())
-            .map_err(|error| error.to_string());
+        let got =
+            from_value::<Task>(input.clone()).map(|task| to_value(task).unwrap()).map_err(|error| error.to_string());
         assert_eq!(got, expected.map_err(str::to_owned), "{input}");
     }
 
@@ -206,27 +195,13 @@ mod tests {
             assert_eq!(to_value(state).unwrap(), json!(name));
             assert!(!(state.is_terminal() && state.is_interrupted()));
         }
-        assert_eq!(
-            TaskState::all().filter(|state| state.is_terminal()).count(),
-            4
-        );
-        assert_eq!(
-            TaskState::all()
-                .filter(|state| state.is_interrupted())
-                .count(),
-            2
-        );
+        assert_eq!(TaskState::all().filter(|state| state.is_terminal()).count(), 4);
+        assert_eq!(TaskState::all().filter(|state| state.is_interrupted()).count(), 2);
     }
 
     #[test]
     fn a_state_that_is_none_is_refused() {
-        for bad in [
-            json!(0),
-            json!(9),
-            json!("working"),
-            json!("TASK_STATE_UNSPECIFIED"),
-            json!(-1),
-        ] {
+        for bad in [json!(0), json!(9), json!("working"), json!("TASK_STATE_UNSPECIFIED"), json!(-1)] {
             check(
                 json!({"id": "t", "status": {"state": bad}}),
                 Err("status.state: must be a state such as TASK_STATE_WORKING"),
@@ -241,10 +216,7 @@ mod tests {
         check(bare.clone(), Ok(bare));
         check(json!({"status": {"state": 2}}), Err("id: is required"));
         check(json!({"id": "t"}), Err("status: is required"));
-        check(
-            json!({"id": "t", "status": {}}),
-            Err("status.state: is required"),
-        );
+        check(json!({"id": "t", "status": {}}), Err("status.state: is required"));
     }
 
     #[test]
@@ -269,10 +241,8 @@ mod tests {
         );
         check(
             json!({"id": "t", "status": {"state": 1}, "artifacts": [{"artifactId": "a"}]}),
-            Ok(
-                json!({"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"},
-                "artifacts": [{"artifactId": "a", "parts": []}]}),
-            ),
+            Ok(json!({"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"},
+                "artifacts": [{"artifactId": "a", "parts": []}]})),
         );
     }
 

@@ -55,9 +55,7 @@ impl FromStr for Timestamp {
             return Err(NotATime);
         }
         let moment: jiff::Timestamp = text.parse().map_err(|_| NotATime)?;
-        Ok(Timestamp(
-            moment.as_nanosecond().div_euclid(1_000_000) as i64
-        ))
+        Ok(Timestamp(moment.as_nanosecond().div_euclid(1_000_000) as i64))
     }
 }
 
@@ -69,9 +67,7 @@ impl Serialize for Timestamp {
 
 impl Decode for Timestamp {
     fn decode(value: Value, at: &Path<'_>) -> Result<Self, Invalid> {
-        String::decode(value, at)?
-            .parse()
-            .map_err(|problem: NotATime| at.invalid(problem.to_string()))
+        String::decode(value, at)?.parse().map_err(|problem: NotATime| at.invalid(problem.to_string()))
     }
 }
 
@@ -90,18 +86,9 @@ mod tests {
     fn a_time_prints_in_utc_with_milliseconds() {
         check("1970-01-01T00:00:00Z", Some("1970-01-01T00:00:00.000Z"));
         check("2026-01-31T09:05:00.25Z", Some("2026-01-31T09:05:00.250Z"));
-        check(
-            "2026-01-31T09:05:00.123999999Z",
-            Some("2026-01-31T09:05:00.123Z"),
-        );
-        check(
-            "1969-12-31T23:59:59.9999Z",
-            Some("1969-12-31T23:59:59.999Z"),
-        );
-        check(
-            "2026-01-31T09:05:00+02:00",
-            Some("2026-01-31T07:05:00.000Z"),
-        );
+        check("2026-01-31T09:05:00.123999999Z", Some("2026-01-31T09:05:00.123Z"));
+        check("1969-12-31T23:59:59.9999Z", Some("1969-12-31T23:59:59.999Z"));
+        check("2026-01-31T09:05:00+02:00", Some("2026-01-31T07:05:00.000Z"));
     }
 
     #[test]

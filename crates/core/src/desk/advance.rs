@@ -126,6 +126,7 @@ impl Desk {
             cause: no,
             task: delivery.task,
             state: TurnState::Running,
+            stopping: false,
             how: None,
             begun: now.stamp(),
             ended: None,

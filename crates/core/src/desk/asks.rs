@@ -28,10 +28,15 @@ pub(super) fn gap(fails: u32) -> i64 {
     (1_000i64 << fails.min(5)).min(LONGEST_GAP_MS)
 }
 
+/// The id under which another machine names an ask: the state that it is of, and its number.
+pub fn ask_id(incarnation: &str, no: AskNo) -> String {
+    format!("{}-{}", incarnation.get(..8).unwrap_or("0"), no.0)
+}
+
 impl Desk {
     /// The id under which another machine names an ask of this one.
     pub fn ask_id(&self, no: AskNo) -> String {
-        format!("{}-{}", self.meta.incarnation.get(..8).unwrap_or("0"), no.0)
+        ask_id(&self.meta.incarnation, no)
     }
 
     pub(super) fn ask_no(&self, id: &str) -> Option<AskNo> {
@@ -104,6 +109,9 @@ impl Desk {
             boot: now.boot,
             not_before: 0,
             unsure: false,
+            context: req.context,
+            refs: req.refs,
+            fresh: req.fresh,
             now_only: req.now_only,
             cancel: false,
             told: false,
@@ -167,6 +175,7 @@ impl Desk {
         if !ask.open() || !ask.trying || ask.attempt != attempt || ask.boot != self.meta.boot {
             return;
         }
+        let gone = matches!(fact, AskFact::Gone { .. });
         match fact {
             AskFact::Task { task_id, seq, state, text } => {
                 // Looking at what has not changed keeps no texts.
@@ -197,7 +206,7 @@ impl Desk {
                 });
                 self.ask_event(now, no);
             }
-            AskFact::Refused { why } => {
+            AskFact::Refused { why } | AskFact::Gone { why } if ask.state == AskState::Unsent || gone => {
                 let text = Some(self.keep(&why));
                 let state = if ask.state == AskState::Open { "failed" } else { "refused" };
                 let seq = ask.known.as_ref().map_or(1, |k| k.seq + 1);
@@ -213,7 +222,8 @@ impl Desk {
                 self.edit_ask(no, |a| a.trying = false);
                 self.hear(now, no, &Known { seq: 1, state: "refused".into(), text });
             }
-            AskFact::Away { .. } | AskFact::Unsure { .. } => {
+            // A look that was refused says nothing about the task.
+            AskFact::Away { .. } | AskFact::Unsure { .. } | AskFact::Refused { .. } | AskFact::Gone { .. } => {
                 let unsure = matches!(fact, AskFact::Unsure { .. }) && ask.state == AskState::Unsent;
                 self.edit_ask(no, |a| {
                     a.trying = false;
@@ -353,7 +363,7 @@ impl Desk {
         }
     }
 
-    fn ask_event(&mut self, now: &Now, no: AskNo) {
+    pub(super) fn ask_event(&mut self, now: &Now, no: AskNo) {
         let Some(ask) = self.asks.get(no).cloned() else {
             return;
         };

@@ -49,9 +49,11 @@ pub enum Request {
         no: AskNo,
     },
     Report(ReportReq),
-    /// Whoever asked has the outcome.
+    /// Whoever asked has the outcome; `seen` where it was read from the worker's machine, perhaps
+    /// before its report came.
     Told {
         no: AskNo,
+        seen: Option<Seen>,
     },
     AddSession {
         by: Principal,
@@ -121,6 +123,16 @@ pub struct AskReq {
 pub enum Target {
     Here { session: String },
     Device { id: String, machine: String, session: String },
+}
+
+/// A task as the worker's machine showed it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub task_id: String,
+    pub seq: u32,
+    /// The state's word.
+    pub state: String,
+    pub text: Option<Text>,
 }
 
 /// Word of a task from the device that works on it.
@@ -202,6 +214,8 @@ pub enum AskFact {
     Task { task_id: String, seq: u32, state: String, text: Option<Text> },
     /// It refused, for good.
     Refused { why: Text },
+    /// It does not know the task (any more).
+    Gone { why: Text },
     /// It could not be reached: nothing has left.
     Away { why: String },
     /// Bytes left, and no answer came.

@@ -117,7 +117,11 @@ impl Desk {
         let spawned = exit.spawn_error.is_none();
         if let Some(task) = self.task_of(turn).filter(|t| t.open() && !(t.blocked && spawned)) {
             let (ending, words) = outcome(&exit);
-            self.end(now, task.no, ending, &words);
+            // What the asker said meanwhile is read before the end is said: the last run decides.
+            let unread = ending == Ending::Completed && self.unread(turn.lane, task.no) > 0;
+            if !unread {
+                self.end(now, task.no, ending, &words);
+            }
         }
         self.advance(now, turn.lane);
     }
@@ -125,7 +129,7 @@ impl Desk {
     fn interrupted(&mut self, now: &Now, turn: &Turn) {
         self.began(now, turn);
         self.close(now, turn, TurnHow::Interrupted);
-        let stopping = turn.state == TurnState::Stopping;
+        let stopping = turn.stopping;
         let again = self.sessions.get(turn.session).is_some_and(|s| {
             let crate::row::Harness::Command { rerun_on_crash, .. } = &s.harness;
             *rerun_on_crash
@@ -238,7 +242,7 @@ fn outcome(exit: &Exit) -> (Ending, Text) {
         return (Ending::Failed, Text::new(format!("could not be started: {why}")));
     }
     let reason = match (exit.code, exit.signal) {
-        _ if exit.stopped => "interrupted: it was stopped".to_string(),
+        _ if exit.stopped => "interrupted: it was ended before it was done, with its session or its daemon".to_string(),
         (Some(0), _) if words.is_empty() => return (Ending::Completed, Text::from("(no output)")),
         (Some(0), _) => return (Ending::Completed, Text::from(words)),
         (Some(code), _) => format!("exit code {code}"),

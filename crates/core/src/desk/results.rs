@@ -3,12 +3,12 @@
 //! (`spec/tasks.md`, "The asker's side").
 
 use crate::id::{AskNo, DeliveryNo};
-use crate::row::{Ask, AskBy, Delivery, DeliveryKind, DeliveryState};
+use crate::row::{Ask, AskBy, AskState, AskTo, Delivery, DeliveryKind, DeliveryState, Known};
 use crate::text::TextRef;
 use crate::time::Now;
 use crate::view::State;
 
-use super::{Desk, Done};
+use super::{Desk, Done, Seen};
 
 impl Desk {
     /// A session whose harness takes turns gets the outcome as one, unless it has it already.
@@ -110,9 +110,24 @@ impl Desk {
         }
     }
 
-    pub(super) fn told(&mut self, now: &Now, no: AskNo) -> Done {
-        let _ = now;
-        if self.asks.get(no).is_some_and(|a| !a.told && !a.open()) {
+    /// Whoever asked has the outcome in its hands: nothing more is told. What it was shown may be
+    /// ahead of the worker's report; then it is taken in first, as told.
+    pub(super) fn told(&mut self, now: &Now, no: AskNo, seen: Option<Seen>) -> Done {
+        let Some(ask) = self.asks.get(no).cloned() else { return Done::Nothing };
+        let away = matches!(ask.to, AskTo::Device { .. });
+        let news = |s: &Seen| ask.known.as_ref().is_none_or(|k| k.seq < s.seq) && State::is_final(&s.state);
+        if let Some(seen) = seen.filter(|s| ask.open() && away && news(s)) {
+            let text = seen.text.as_ref().map(|t| self.keep(t));
+            self.edit_ask(no, |a| {
+                a.state = AskState::Ended;
+                a.trying = false;
+                a.ended = Some(now.stamp());
+                a.task_id = Some(seen.task_id);
+                a.known = Some(Known { seq: seen.seq, state: seen.state, text });
+            });
+            self.ask_event(now, no);
+        }
+        if self.asks.get(no).is_some_and(|a| !a.open()) {
             self.edit_ask(no, |a| a.told = true);
             self.drop_telling(no);
         }

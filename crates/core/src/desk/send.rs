@@ -50,7 +50,7 @@ impl Desk {
                     wants.task = Some(task.clone());
                 }
             }
-            Request::CancelAsk { no } | Request::Told { no } => {
+            Request::CancelAsk { no } | Request::Told { no, .. } => {
                 wants.ask = self.asks.get(*no).is_none().then_some(*no);
             }
             Request::Report(report) => {
@@ -326,6 +326,9 @@ fn is_claim(text: &str) -> bool {
 pub(super) fn check_bounds(text: &Text, mid: &str, context: Option<&str>, refs: &[String]) -> Result<(), Refusal> {
     if text.as_str().trim().is_empty() {
         return Err(Refusal::EmptyText);
+    }
+    if mid.is_empty() {
+        return Err(Refusal::NoMessageId);
     }
     for (what, len, max) in [
         ("text", text.len(), MAX_TEXT),

@@ -109,7 +109,10 @@ impl Desk {
     fn stop_turn(&mut self, lane: LaneNo) {
         let turn = self.lanes.get(lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
         if let Some(turn) = turn.filter(|t| t.state == TurnState::Running) {
-            self.edit_turn(turn.no, |t| t.state = TurnState::Stopping);
+            self.edit_turn(turn.no, |t| {
+                t.state = TurnState::Stopping;
+                t.stopping = true;
+            });
         }
     }
 

@@ -43,6 +43,9 @@ impl Desk {
         if word == Word::Blocked && summary.as_str().trim().is_empty() {
             return Err(Refusal::EmptyText);
         }
+        if word == Word::Blocked && !task.dispatched {
+            return Err(Refusal::NotBegun { id: task.id.clone() });
+        }
         if matches!(by, Principal::Session(_)) {
             self.spoke(now, &task);
         }
@@ -71,6 +74,13 @@ impl Desk {
 
     pub(super) fn cancel(&mut self, now: &Now, by: &Principal, id: &str, why: Option<String>) -> Result<Done, Refusal> {
         let task = self.find_task(id)?;
+        if let Principal::Session(uid) = by
+            && task.sender.principal != *by
+        {
+            let asker = task.sender.label.clone();
+            let session = self.session_name(*uid);
+            return Err(Refusal::NotYourAsk { id: task.id.clone(), asker, session });
+        }
         if let Some(refusal) = self.refuse_ended(&task) {
             return Err(refusal);
         }
@@ -133,7 +143,10 @@ impl Desk {
         if ending == Ending::Canceled {
             let turn = self.lanes.get(task.lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
             if let Some(turn) = turn.filter(|t| t.task == Some(no) && t.state == TurnState::Running) {
-                self.edit_turn(turn.no, |t| t.state = TurnState::Stopping);
+                self.edit_turn(turn.no, |t| {
+                    t.state = TurnState::Stopping;
+                    t.stopping = true;
+                });
             }
         }
         self.note(now, no, words.as_str());
@@ -179,12 +192,12 @@ impl Desk {
             None => {}
             Some(AskedBy::Here(ask)) => self.hear(now, *ask, &view::known(&task)),
             Some(AskedBy::Device { id, ask }) => {
-                if !task.has_outcome() {
-                    return;
-                }
                 let stale: Vec<_> = self.index.reports.get(&no).into_iter().flatten().copied().collect();
                 for row in stale {
                     self.remove_outbox(row);
+                }
+                if !task.has_outcome() {
+                    return;
                 }
                 let known = view::known(&task);
                 let row = Outbox {

@@ -43,6 +43,13 @@ pub struct Ask {
     /// Bytes of an earlier try may have arrived: only the same message id may be sent again.
     #[serde(default)]
     pub unsure: bool,
+    /// Sent along with the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
     /// Fail instead of waiting for a machine that is away.
     #[serde(default)]
     pub now_only: bool,

@@ -208,6 +208,9 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskNo>,
     pub state: TurnState,
+    /// Its end was asked for, whatever became of it since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopping: bool,
     /// How it ended, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub how: Option<TurnHow>,

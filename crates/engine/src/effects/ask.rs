@@ -102,15 +102,18 @@ async fn request(inner: &Arc<Inner>, ask: &Ask, id: String, claim: String) -> Re
     if let Some(title) = &ask.title {
         metadata.insert(keys::TITLE.into(), title.clone().into());
     }
+    if ask.fresh {
+        metadata.insert(keys::FRESH.into(), Value::Bool(true));
+    }
     let message = Message {
         message_id: ask.mid.clone(),
-        context_id: None,
+        context_id: ask.context.clone(),
         task_id: None,
         role: Role::User,
         parts: vec![Part::text(text)],
         metadata: Some(metadata),
         extensions: vec![keys::EXTENSION_URI.to_string()],
-        reference_task_ids: Vec::new(),
+        reference_task_ids: ask.refs.clone(),
     };
     let mut params = SendMessageParams::of(message);
     params.configuration = SendConfiguration { return_immediately: Some(true), ..params.configuration };
@@ -135,6 +138,9 @@ fn failed(error: CallError) -> AskFact {
         CallError::Away(why) => AskFact::Away { why },
         CallError::Unsure(why) => AskFact::Unsure { why },
         CallError::Refused(e) if e.code == -32603 => AskFact::Unsure { why: e.message },
+        CallError::Refused(e) if e.known() == Some(ErrorCode::TaskNotFound) => {
+            AskFact::Gone { why: Text::new(e.message) }
+        }
         CallError::Refused(e) => AskFact::Refused { why: Text::new(e.message) },
         CallError::Http { status, detail } if status >= 500 || status == 429 => {
             AskFact::Unsure { why: format!("{status}: {detail}") }

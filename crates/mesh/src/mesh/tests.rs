@@ -185,7 +185,11 @@ fn an_unknown_name_is_answered_with_near_ones() {
     let mesh = Lab::new(HOME).open("", "home").unwrap();
     let all = "(there is: laptop.home, homeserver.home, printer.home)";
     check_find(&mesh, "laptp", &format!("no machine is named \"laptp\": did you mean laptop? {all}"));
-    check_find(&mesh, "printer.hom", &format!("no machine is named \"printer.hom\": did you mean printer.home? {all}"));
+    check_find(
+        &mesh,
+        "printer.hom",
+        &format!("no machine is named \"printer.hom\": did you mean printer.home or printer? {all}"),
+    );
     check_find(&mesh, "zebra", &format!("no machine is named \"zebra\" {all}"));
     check_find(&mesh, "", &format!("no machine is named \"\" {all}"));
     check_find(&mesh, "10.1.1.1", "no machine of the mesh has the address 10.1.1.1: use a machine's name");

@@ -7,7 +7,7 @@ use shrooms_a2a::A2aError;
 use shrooms_a2a::types::{ListTasksParams, ListTasksResult};
 use shrooms_core::digest::Digest;
 use shrooms_core::id::SessionUid;
-use shrooms_store::TaskFilter;
+use shrooms_engine::TaskFilter;
 
 use super::{Answer, Call, refused};
 use crate::task_json::{self, Shown};

@@ -36,6 +36,7 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::TooManyAsks { .. }
         | Refusal::TooManySessions { .. } => ErrorCode::QueueFull,
         Refusal::NotYourTask { .. }
+        | Refusal::NotYourAsk { .. }
         | Refusal::UpdateFromAway
         | Refusal::WrongReporter { .. }
         | Refusal::OwnersOnly { .. } => ErrorCode::NotAllowed,
@@ -48,10 +49,12 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::NoSession { .. }
         | Refusal::NoAsk { .. }
         | Refusal::EmptyText
+        | Refusal::NoMessageId
         | Refusal::TooLong { .. }
         | Refusal::OtherText { .. }
         | Refusal::LongGone { .. }
         | Refusal::BadWord { .. }
+        | Refusal::NotBegun { .. }
         | Refusal::NoConversation { .. } => ErrorCode::InvalidParams,
     }
 }

@@ -199,9 +199,14 @@ pub(super) struct Asks {
 
 pub(super) async fn list(State(app): State<App>, Asked(query): Asked<ListQuery>) -> Result<Json<Asks>, Problem> {
     let limit = within("limit", query.limit.unwrap_or(LISTED), 1, LISTED_MAX)?;
+    let engine = app.engine.clone();
     let read = app.engine.read(move |r| {
         let asks = r.asks(query.all, limit)?;
-        asks.into_iter().map(|ask| record::read(r, ask).map(|record| record.shown())).collect::<Result<_, _>>()
+        let shown = asks.into_iter().map(|ask| {
+            let id = engine.ask_id(ask.no);
+            record::read(r, ask, id).map(|record| record.shown())
+        });
+        shown.collect::<Result<_, _>>()
     });
     Ok(Json(Asks { asks: read.await? }))
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shrooms_a2a::{Timestamp, sse};
 use shrooms_core::row::{Event, EventKind};
-use shrooms_store::Feed;
+use shrooms_engine::Feed;
 use tokio::sync::watch;
 
 use super::input::Asked;

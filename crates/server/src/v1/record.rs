@@ -11,7 +11,7 @@ use shrooms_core::row::{self, Ask, AskBy, AskState, AskTo};
 use shrooms_core::view::{self, State};
 use shrooms_core::{Principal, text};
 use shrooms_engine::EngineError;
-use shrooms_store::{Reader, StoreError};
+use shrooms_engine::{Reader, StoreError};
 
 use crate::app::App;
 
@@ -31,6 +31,8 @@ const EXCERPT: usize = 200;
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) ask: Ask,
+    /// How other machines name it.
+    id: String,
     request: String,
     /// What is known of its outcome.
     words: Option<String>,
@@ -61,7 +63,7 @@ pub(super) struct Shown {
 }
 
 /// Reads what belongs to an ask.
-pub(super) fn read(reader: &Reader, ask: Ask) -> Result<Record, StoreError> {
+pub(super) fn read(reader: &Reader, ask: Ask, id: String) -> Result<Record, StoreError> {
     let request = reader.text(ask.text.no)?;
     let words = ask.known.as_ref().and_then(|k| k.text).map(|t| reader.text(t.no)).transpose()?;
     let by = match ask.by {
@@ -72,12 +74,13 @@ pub(super) fn read(reader: &Reader, ask: Ask) -> Result<Record, StoreError> {
         AskTo::Here { task } => reader.task_no(task)?,
         AskTo::Device { .. } => None,
     };
-    Ok(Record { ask, request, words, by, here })
+    Ok(Record { ask, id, request, words, by, here })
 }
 
 /// The same, beside the async threads.
 pub(super) async fn of(app: &App, ask: Ask) -> Result<Record, EngineError> {
-    app.engine.read(move |r| read(r, ask)).await
+    let id = app.engine.ask_id(ask.no);
+    app.engine.read(move |r| read(r, ask, id)).await
 }
 
 /// Whether it was this caller who asked: for nobody else is an outcome told.
@@ -121,7 +124,7 @@ impl Record {
         let (ask, word) = (&self.ask, self.word());
         let has_result = State::is_final(word) || word == State::InputRequired.word();
         Shown {
-            ask: ask.no.0.to_string(),
+            ask: self.id.clone(),
             to: ask.agent.clone(),
             task: ask.task_id.as_ref().map(|id| format!("{}/{id}", machine(&ask.agent))),
             message_id: ask.mid.clone(),
@@ -237,6 +240,9 @@ mod tests {
             boot: Boot(1),
             not_before: 0,
             unsure: false,
+            context: None,
+            refs: Vec::new(),
+            fresh: false,
             now_only: false,
             cancel: false,
             told: false,
@@ -245,7 +251,7 @@ mod tests {
             ended: (state == AskState::Ended).then_some(Stamp { wall: 1_800_000_001_000, served: 0 }),
         };
         let words = words.map(str::to_string);
-        Record { ask, request: "run them".into(), words, by: "the owner".into(), here: None }
+        Record { ask, id: "0-12".into(), request: "run them".into(), words, by: "the owner".into(), here: None }
     }
 
     #[test]
@@ -312,7 +318,7 @@ mod tests {
         let shown = |r: Record| serde_json::to_value(r.shown()).unwrap();
         assert_eq!(
             shown(record(AskState::Unsent, None, None)),
-            json!({"ask": "12", "to": "homeserver/tests", "task": null, "message_id": "m-1", "state": "unsent",
+            json!({"ask": "0-12", "to": "homeserver/tests", "task": null, "message_id": "m-1", "state": "unsent",
                    "title": "Nightly", "text": "run them", "by": "the owner", "told": false,
                    "made": "2027-01-15T08:00:00.000Z"})
         );

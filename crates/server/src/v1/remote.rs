@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use shrooms_a2a::shrooms as keys;
 use shrooms_a2a::types::SendMessageParams;
 use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task};
-use shrooms_core::desk::Request;
+use shrooms_core::desk::{Request, Seen};
 use shrooms_core::id;
 use shrooms_core::row::{Ask, AskTo, Subject};
-use shrooms_core::{Kind, Principal};
+use shrooms_core::{Kind, Principal, Text};
+use shrooms_engine::{CALL_TIMEOUT, CallError, Peer};
 use shrooms_mesh::{FindError, Machine};
-use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer};
 
 use super::record::{self, AGENT, SEQ, TASK, UNSENT};
 use crate::app::App;
@@ -247,13 +247,25 @@ async fn heard(
     }
 }
 
+/// What is shown of the end, in the desk's words.
+fn seen(task: &Task) -> Seen {
+    let seq = task.metadata.as_ref().and_then(|m| m.get(SEQ)).and_then(Value::as_u64);
+    let words = task.status.message.as_ref().map(Message::joined_text).filter(|t| !t.is_empty());
+    Seen {
+        task_id: task.id.clone(),
+        seq: seq.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+        state: task.status.state.word().to_string(),
+        text: words.map(|w| Text::new(shrooms_core::text::cut(&w, shrooms_core::text::MAX_TEXT))),
+    }
+}
+
 /// Whoever asked is being shown the end: nobody needs to tell it again.
 pub(super) async fn told(app: &App, by: &Principal, ask: Option<&Ask>, task: &Task) {
     let Some(ask) = ask.filter(|ask| !ask.told && record::is_asker(by, ask)) else { return };
     if !task.status.state.is_terminal() {
         return;
     }
-    if let Err(error) = app.engine.request(Request::Told { no: ask.no }).await {
+    if let Err(error) = app.engine.request(Request::Told { no: ask.no, seen: Some(seen(task)) }).await {
         tracing::debug!(%error, ask = ask.no.0, "that the asker has the outcome could not be kept");
     }
 }
@@ -309,6 +321,9 @@ async fn claim(app: &App, by: &Principal) -> Result<String, Problem> {
 /// Ends the task; of an own ask the wish is kept while the machine is away.
 pub(super) async fn cancel(app: &App, by: &Principal, there: &There) -> Result<Task, Problem> {
     let ask = there.own_ask(app).await?;
+    if matches!(by, Principal::Session(_)) && !ask.as_ref().is_some_and(|ask| record::is_asker(by, ask)) {
+        return Err(Problem::refused("only whoever asked for a task, or the owner, can cancel it"));
+    }
     let task = match &ask {
         None => there.cancel(app, &there.id).await.map_err(|e| problem(&there.machine.name, e))?,
         Some(ask) => match &ask.task_id {

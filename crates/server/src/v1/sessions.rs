@@ -10,7 +10,7 @@ use shrooms_core::desk::Request;
 use shrooms_core::name::check_session_name;
 use shrooms_core::row::{Harness, SessionState};
 use shrooms_core::{Kind, Principal, Refusal, near, text};
-use shrooms_store::SessionRow;
+use shrooms_engine::SessionRow;
 
 use super::input::{Asked, Body, Nothing, Part, within};
 use super::program;

@@ -11,7 +11,7 @@ use shrooms_core::desk::{Done, Request, SendReq, Word};
 use shrooms_core::name::TaskRef;
 use shrooms_core::row;
 use shrooms_core::{Kind, Principal, Refusal, Text, text};
-use shrooms_store::TaskFilter;
+use shrooms_engine::TaskFilter;
 
 use super::input::{Asked, Body, Nothing, Part, message_id, within};
 use super::remote::{self, There};

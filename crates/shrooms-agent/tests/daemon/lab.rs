@@ -209,6 +209,17 @@ impl Machine {
         child.wait().unwrap().code().unwrap_or(-1)
     }
 
+    /// SIGTERM, and once it drains SIGTERM again; its exit code.
+    pub fn stop_twice(&mut self) -> i32 {
+        let mut child = self.child.take().unwrap();
+        let term = || rustix::process::kill_process(pid_of(child.id() as i32), rustix::process::Signal::TERM);
+        let before = self.log().matches("draining").count();
+        term().unwrap();
+        poll("it drains", || self.log().matches("draining").count() > before);
+        term().unwrap();
+        child.wait().unwrap().code().unwrap_or(-1)
+    }
+
     pub fn log_path(&self) -> PathBuf {
         self.state.with_extension("log")
     }

@@ -111,7 +111,9 @@ rules! {
         crash                                   -> ask a1 look 4
         reply a1 task 2 input-required 'which?' -> ask a1 open input-required 'which?'
         wait 600                                -> ask a1 look 5
-        reply a1 refused 'no such task'         -> ask a1 ended failed 'no such task'
+        reply a1 refused 'you may not look'     -> nothing
+        wait 1                                  -> ask a1 look 6
+        reply a1 gone 'no such task'            -> ask a1 ended failed 'no such task'
     "
 
     looking_at_what_has_not_changed_keeps_no_texts "

@@ -211,6 +211,27 @@ rules! {
         show a1                                 -> ask a1 ended completed 'found it', told
     "
 
+    what_is_brought_again_is_what_is_known_by_then "
+        session add tests
+        session add asker turns
+        ask a1 home/tests 'x' by asker
+        began tests
+        update tests:a1 blocked 'which?'        -> tests:a1 input-required 'which?'; ask a1 open input-required 'which?', brought 'which?' to asker
+        send tests:a1 f1 'main'
+        never asker soon                        -> nothing
+        wait 10                                 -> nothing
+        exit tests 0
+        began tests
+        update tests:a1 blocked 'and when?'     -> tests:a1 input-required 'and when?'; ask a1 open input-required 'and when?', brought 'and when?' to asker
+        began asker                             -> ask a1 told
+        update tests:a1 done 'found it'         -> tests:a1 completed 'found it'; ask a1 ended completed 'found it', not told
+        crash
+        trace asker began                       -> ask a1 brought 'found it' to asker, attempt 2, a repeat
+        never asker soon                        -> nothing
+        wait 1                                  -> ask a1 brought 'found it' to asker, attempt 3, a repeat
+        exit asker 0                            -> ask a1 told
+    "
+
     an_end_in_one_batch_with_its_question_is_brought_alone "
         session add tests
         session add asker turns

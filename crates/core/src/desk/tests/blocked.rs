@@ -29,6 +29,19 @@ rules! {
         exit tests 0 'a'                        -> tests:m1 completed 'a'; tests:m3 starts
     "
 
+    a_start_that_is_made_again_goes_before_an_answer "
+        session add tests
+        send tests m1 'x'
+        began tests
+        update tests:m1 blocked 'which?'
+        send tests m2 'y'
+        exit tests 0                            -> tests:m2 starts
+        send tests:m1 f1 'main'
+        never tests soon
+        wait 1                                  -> tests:m2 starts, attempt 2
+        exit tests 0 'b'                        -> tests:m2 completed 'b'; tests:m1 starts, answer 'main'
+    "
+
     an_answer_starts_at_once_in_a_free_lane "
         session add tests
         send tests m1 'x'
@@ -156,5 +169,26 @@ rules! {
         began tests                             -> nothing
         update tests:m2 blocked 'which?'        -> tests:m2 submitted
         exit tests 0 ''                         -> tests:m2 starts, correction 'two'
+    "
+
+    a_correction_to_a_running_command_runs_before_the_end_is_said "
+        session add tests
+        send tests m1 'count'
+        send tests m2 'next'
+        began tests
+        send tests:m1 f1 'only the red ones'    -> tests:m1 pending 1
+        exit tests 0 'seven'                    -> tests:m1 starts, correction 'only the red ones'
+        show tests:m1                           -> tests:m1 working, pending 1, delivered, started, from the owner
+        began tests
+        crash
+        trace tests exit 0 'three'              -> tests:m1 completed 'three'; tests:m2 starts*
+    "
+
+    a_correction_is_not_run_after_a_failure "
+        session add tests
+        send tests m1 'count'
+        began tests
+        send tests:m1 f1 'only the red ones'
+        exit tests 3 'no'                       -> tests:m1 failed 'exit code 3 | no'
     "
 }

@@ -50,7 +50,7 @@ rules! {
         send tests:m1 f50 'more'                -> again tests:m1 working
         crash
         send tests:m1 more 'x'                  -> refused 'has 100 messages waiting, the limit'
-        trace tests exit 0 'fine'               -> tests:m1 completed 'fine'
+        trace tests exit 1 'no'                 -> tests:m1 failed 'exit code 1 | no'
     "
 
     a_blocked_task_takes_a_hundred_answers_and_corrections "

@@ -82,7 +82,9 @@ rules! {
         send tests m3 'z'
         cancel tests:m1 by @laptop              -> tests:m1 canceled 'canceled by laptop.mesh', is stopped
         cancel tests:m1                         -> refused 'already canceled'
-        cancel tests:m2 by asker                -> tests:m2 canceled 'canceled by this machine (home/asker)'
+        cancel tests:m2 by asker                -> refused 'only whoever asked, or the owner, can'
+        send tests m4 'q' by asker
+        cancel tests:m4 by asker                -> tests:m4 canceled 'canceled by this machine (home/asker)'
     "
 
     late_words_after_a_cancel_change_nothing "
@@ -113,6 +115,7 @@ rules! {
         session add tests
         send tests m1 'x'
         ack tests:m1                            -> tests:m1 acked
+        wait 1
         ack tests:m1                            -> nothing
         exit tests 0 'fine'                     -> tests:m1 completed 'fine'
         send tests m2 'y'

@@ -97,6 +97,7 @@ rules! {
         send tests:m1 f1 'more'                 -> again tests:m1 submitted
         send tests:m2 f1 'else'                 -> again tests:m2 submitted
         trace tests exit 0 'fine'
+        exit tests 0 'fine'                     -> tests:m1 completed 'fine'; tests:m2 starts*
         send tests:m1 f1 'more'                 -> again tests:m1 completed 'fine'
         send tests:m1 f1 'else'                 -> refused 'was used for another text'
         send tests:m1 f2 'late'                 -> refused 'already completed since 2026-10-08 09:15:02 UTC; a final state does not change: send a new message, and name this task in referenceTaskIds'

@@ -174,6 +174,9 @@ fn request(world: &World, dice: &mut Dice) -> Option<Request> {
         (3..6, Some(t)) => Some(send("one", Some(t.id.clone()), by, dice)),
         (6 | 7, Some(t)) => {
             let word = dice.pick(&[Word::Done, Word::Failed, Word::Blocked, Word::Blocked])?;
+            // Mostly of one that has begun, by its own session: that is what workers say.
+            let begun = world.store.tasks.values().filter(|t| t.open() && t.dispatched).cloned().collect::<Vec<_>>();
+            let t = if dice.one_in(4) { t } else { begun.get(dice.roll(begun.len().max(1))).cloned().unwrap_or(t) };
             let by = if dice.one_in(4) { by } else { Principal::Session(t.session) };
             let summary = Text::from(["", "a", "b"][dice.roll(3)]);
             Some(Request::Update { by, task: t.id.clone(), word, summary })
@@ -240,7 +243,7 @@ fn on_ask(world: &World, dice: &mut Dice) -> Option<Request> {
     let ask = an_ask(world, dice)?;
     let seq = ask.known.as_ref().map_or(0, |k| k.seq) + dice.roll(3) as u32;
     Some(match dice.roll(3) {
-        0 => Request::Told { no: ask.no },
+        0 => Request::Told { no: ask.no, seen: None },
         1 => Request::CancelAsk { no: ask.no },
         _ => {
             let state = ["working", "input-required", "completed", "failed"][dice.roll(4)].to_string();

@@ -175,7 +175,7 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
         }
         ["told", mid] => {
             let no = find_ask(world, mid).no;
-            answer(world, Request::Told { no })
+            answer(world, Request::Told { no, seen: None })
         }
         ["drop", mid] => {
             let no = find_ask(world, mid).no;
@@ -350,6 +350,7 @@ fn ask_fact(mid: &str, how: &[&str]) -> AskFact {
         ["away"] => AskFact::Away { why: "away".into() },
         ["unsure"] => AskFact::Unsure { why: "no answer".into() },
         ["refused", why] => AskFact::Refused { why: Text::from(*why) },
+        ["gone", why] => AskFact::Gone { why: Text::from(*why) },
         ["task", seq, state, text @ ..] => AskFact::Task {
             task_id: format!("tests:{mid}"),
             seq: seq.parse().expect("a number"),

@@ -18,7 +18,7 @@ rules! {
         send tests m2 'y'
         began tests
         session stop tests                      -> session tests stopped 'by the owner'; tests:m1 is stopped
-        stopped tests 'half'                    -> tests:m1 failed 'interrupted: it was stopped | half'
+        stopped tests 'half'                    -> tests:m1 failed 'interrupted: it was ended before it was done, with its session or its daemon | half'
         wait 600                                -> nothing
         session start tests                     -> session tests ready; tests:m2 starts
     "
@@ -49,7 +49,7 @@ rules! {
         began tests
         session stop tests
         session start tests                     -> session tests ready
-        stopped tests                           -> tests:m1 failed 'interrupted: it was stopped'; tests:m2 starts
+        stopped tests                           -> tests:m1 failed 'interrupted: it was ended before it was done, with its session or its daemon'; tests:m2 starts
     "
 
     removing_a_session_cancels_what_is_open_and_frees_the_name "
@@ -133,6 +133,19 @@ rules! {
         reply a3 task 2 canceled 'as you wish'  -> ask a3 ended canceled 'as you wish'
         stopped tests                           -> nothing
         wait 3600                               -> nothing
+        crash                                   -> nothing
+    "
+
+    removing_a_session_voids_the_result_that_waits_for_it "
+        session add tests
+        session add asker turns
+        send asker w1 'work'
+        ask a1 home/tests 'x' by asker
+        exit tests 0 'fine'
+        show a1                                 -> ask a1 ended completed 'fine', telling
+        session remove asker                    -> asker:w1 canceled 'canceled: the session 'asker' was removed', is stopped; session asker removed
+        show a1                                 -> ask a1 ended completed 'fine'
+        stopped asker#1                         -> nothing
         crash                                   -> nothing
     "
 

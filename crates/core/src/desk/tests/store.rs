@@ -70,7 +70,11 @@ impl Store {
                     let kept = old.open() || (old.ending, old.result, old.ended) == (t.ending, t.result, t.ended);
                     assert!(kept, "the end of {} changed", t.id);
                     assert!(t.seq >= old.seq, "the changes of {} are counted up", t.id);
+                    for (was, is) in [(old.delivered, t.delivered), (old.started, t.started), (old.acked, t.acked)] {
+                        assert!(was.is_none() || was == is, "the receipt of {} changed", t.id);
+                    }
                 }
+                assert!(t.open() || t.pending == 0, "an ended task waits for nothing: {t:?}");
                 self.tasks.insert(t.no, t);
             }
             Change::Delivery(d) => {

@@ -9,7 +9,7 @@ rules! {
         exit tests 2 'no such file'             -> tests:m3 failed 'exit code 2 | no such file'; tests:m4 starts
         exit tests 1                            -> tests:m4 failed 'exit code 1'; tests:m5 starts
         signal tests 9 'killed'                 -> tests:m5 failed 'ended by signal 9 | killed'; tests:m6 starts
-        stopped tests 'half'                    -> tests:m6 failed 'interrupted: it was stopped | half'
+        stopped tests 'half'                    -> tests:m6 failed 'interrupted: it was ended before it was done, with its session or its daemon | half'
     "
 
     an_explicit_update_wins_over_the_exit "
@@ -198,6 +198,19 @@ rules! {
         exit tests#1 0 'fine'                   -> tests:m1 completed 'fine'; tests:m2 starts
         exit tests#1 0 'fine'                   -> nothing
         exit tests#1 1 'else'                   -> nothing
+        exit tests#2 0 'good' & exit tests#2 1 'else' & began tests#2 -> tests:m2 completed 'good'
+    "
+
+    what_has_begun_is_never_taken_for_what_has_not "
+        session add tests
+        send tests m1 'x'
+        send tests m2 'y'
+        began tests
+        never tests soon                        -> tests:m1 failed 'interrupted: *'; tests:m2 starts
+        update tests:m2 blocked 'which?'
+        crash
+        trace tests neither                     -> nothing
+        show tests:m2                           -> tests:m2 input-required 'which?', delivered, started, from the owner
     "
 
     an_observation_whose_commit_failed_is_offered_again "

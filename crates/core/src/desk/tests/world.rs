@@ -175,6 +175,8 @@ impl World {
             let holder = lane.holder.and_then(|no| self.store.tasks.get(&no));
             assert!(holder.is_none_or(|t| t.open() && !t.awaits_asker()), "a lane is held by {holder:?}");
             assert!(lane.holder.is_none() || lane.turn.is_some(), "a lane is held without a turn");
+            let waits = lane.not_before.is_some() || !lane.waits_for.is_empty();
+            assert!(!waits || lane.turn.is_none(), "a lane that works waits for nothing: {lane:?}");
         }
     }
 

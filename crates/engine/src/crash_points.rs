@@ -1,0 +1,17 @@
+//! Where tests make the daemon crash, by name; the launcher has its own list in `runner`.
+
+/// Named crash points of the daemon, for tests (feature `crash-points`).
+pub const CRASH_POINTS: [&str; 12] = [
+    "before_commit",
+    "after_commit",
+    "before_start",
+    "after_start",
+    "began_seen",
+    "exit_seen",
+    "before_settle",
+    "after_settle",
+    "before_send",
+    "after_send",
+    "before_report",
+    "after_report",
+];
