@@ -172,15 +172,16 @@ impl Call {
     }
 
     async fn session_named(&self, name: &str) -> Result<Session, A2aError> {
-        let rows = self.app.engine.read(|r| r.sessions()).await.map_err(refused)?;
-        let names: Vec<String> = rows.iter().map(|r| r.session.name.clone()).collect();
-        let found = rows.into_iter().map(|r| r.session).find(|s| s.name == name);
-        found.ok_or_else(|| {
-            let hint = near::hint(&near::near(name, names.iter().map(String::as_str)));
-            let shown = shrooms_core::text::cut(name, 80);
-            let machine = self.app.engine.machine();
-            A2aError::new(ErrorCode::InvalidParams, format!("no session '{shown}' on {machine}{hint}"))
-        })
+        let wanted = name.to_string();
+        let found = self.app.engine.read(move |r| r.session_named(&wanted)).await.map_err(refused)?;
+        if let Some(session) = found {
+            return Ok(session);
+        }
+        let names = self.app.engine.read(|r| r.session_names()).await.map_err(refused)?;
+        let hint = near::hint(&near::near(name, names.iter().map(String::as_str)));
+        let shown = shrooms_core::text::cut(name, 80);
+        let machine = self.app.engine.machine();
+        Err(A2aError::new(ErrorCode::InvalidParams, format!("no session '{shown}' on {machine}{hint}")))
     }
 
     async fn task_row(&self, id: &str) -> Result<Option<Task>, A2aError> {

@@ -27,15 +27,23 @@ impl Shown {
 
 /// Reads a task's texts and shows it.
 pub(crate) async fn show(app: &App, task: row::Task, shown: Shown) -> Result<Task, EngineError> {
-    let (task, texts, session) = app
-        .engine
+    let shown = show_all(app, vec![task], shown).await?;
+    shown.into_iter().next().ok_or(EngineError::Stopping)
+}
+
+/// Shows several, in one read.
+pub(crate) async fn show_all(app: &App, tasks: Vec<row::Task>, shown: Shown) -> Result<Vec<Task>, EngineError> {
+    app.engine
         .read(move |r| {
-            let texts = r.texts(&task)?;
-            let session = r.session(task.session)?.map(|s| s.name);
-            Ok((task, texts, session))
+            let mut out = Vec::with_capacity(tasks.len());
+            for task in tasks {
+                let texts = r.texts(&task)?;
+                let session = r.session(task.session)?.map(|s| s.name);
+                out.push(to_a2a(&task, texts, session.as_deref().unwrap_or(""), shown));
+            }
+            Ok(out)
         })
-        .await?;
-    Ok(to_a2a(&task, texts, session.as_deref().unwrap_or(""), shown))
+        .await
 }
 
 /// The A2A state of a view.

@@ -224,6 +224,24 @@ impl Reader {
         })
     }
 
+    /// The session of this name that is there.
+    pub fn session_named(&self, name: &str) -> Result<Option<Session>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM session WHERE name = ?1 AND live = 1")?;
+            let row: Option<String> = s.query_row([name], |r| r.get(0)).optional()?;
+            row.map(|r| parse("session", &r)).transpose()
+        })
+    }
+
+    /// The names of all sessions that are there.
+    pub fn session_names(&self) -> Result<Vec<String>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT name FROM session WHERE live = 1 ORDER BY name")?;
+            let names = s.query_map([], |r| r.get(0))?;
+            Ok(names.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// The session of a uid, also one that was removed.
     pub fn session(&self, uid: SessionUid) -> Result<Option<Session>, StoreError> {
         self.with(|db| {

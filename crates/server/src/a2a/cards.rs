@@ -45,8 +45,8 @@ pub(crate) async fn session(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let rows = app.engine.read(|r| r.sessions()).await?;
-    let found = rows.into_iter().map(|r| r.session).find(|s| s.name == name);
+    let wanted = name.clone();
+    let found = app.engine.read(move |r| r.session_named(&wanted)).await?;
     let machine = app.engine.machine();
     let session = found.ok_or_else(|| {
         Problem::not_found(format!("no session '{}' on {machine}", shrooms_core::text::cut(&name, 80)))

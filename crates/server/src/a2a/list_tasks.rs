@@ -31,10 +31,7 @@ pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
     };
     let page = call.app.engine.read(move |r| r.tasks(&filter)).await.map_err(refused)?;
     let shown = Shown { history: params.history_length, artifacts: params.include_artifacts.unwrap_or(false) };
-    let mut tasks = Vec::with_capacity(page.tasks.len());
-    for task in page.tasks {
-        tasks.push(task_json::show(&call.app, task, shown).await.map_err(refused)?);
-    }
+    let tasks = task_json::show_all(&call.app, page.tasks, shown).await.map_err(refused)?;
     let result = ListTasksResult {
         tasks,
         next_page_token: page.next.map_or_else(String::new, |next| token(next, &print)),
