@@ -11,6 +11,7 @@ mod observe;
 mod results;
 mod send;
 mod sessions;
+mod stream;
 mod table;
 mod tasks;
 
@@ -23,8 +24,8 @@ use std::sync::Arc;
 pub use asks::ask_id;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Done, Exit, Input, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen, SendReq,
-    Target, TurnFact, Wants, Word,
+    AskFact, AskReq, Done, Exit, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen,
+    SendReq, Target, TurnFact, Wants, Word,
 };
 
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, SessionUid, TaskNo, TurnNo};
@@ -179,7 +180,9 @@ impl Desk {
         for turn in self.turns.remove_touched(|t| t.ended.is_some()) {
             self.drop_effects(turn.no.0);
         }
-        self.deliveries.remove_touched(|d| d.state == crate::row::DeliveryState::Ended);
+        for delivery in self.deliveries.remove_touched(|d| d.state == crate::row::DeliveryState::Ended) {
+            self.drop_effects(delivery.no.0);
+        }
         for ask in self.asks.remove_touched(|a| !a.live()) {
             self.index.asks.remove(&(ask.agent.clone(), ask.mid.clone()));
         }

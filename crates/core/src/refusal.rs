@@ -34,6 +34,10 @@ pub enum Refusal {
     NoMessageId,
     #[error("the {what} is {len} bytes; at most {max} are taken")]
     TooLong { what: &'static str, len: usize, max: usize },
+    #[error("the message refers to {refs} tasks; at most {max} are taken")]
+    TooManyRefs { refs: usize, max: usize },
+    #[error("message id '{mid}' is that of an ask of {by}: use one of your own")]
+    IdOfAnother { mid: String, by: String },
     #[error(
         "message id '{mid}' was used for another text on {when} (task {task}): use a fresh message id for a new request"
     )]
@@ -90,10 +94,12 @@ impl Refusal {
             | EmptyText
             | NoMessageId
             | TooLong { .. }
+            | TooManyRefs { .. }
             | BadWord { .. } => Kind::User,
             NoSession { .. } | NoTask { .. } | NoAsk { .. } => Kind::NotFound,
             NameTaken { .. }
             | OtherText { .. }
+            | IdOfAnother { .. }
             | LongGone { .. }
             | Ended { .. }
             | NoConversation { .. }

@@ -34,6 +34,17 @@ pub(crate) enum Message {
 
 type Reply = oneshot::Sender<Result<Done, EngineError>>;
 
+/// Ends the process when the desk's thread panics: a daemon whose desk is dead can promise
+/// nothing, and the next start goes on from the rows. Dropped only by a panic.
+struct Fault;
+
+impl Drop for Fault {
+    fn drop(&mut self) {
+        tracing::error!("the desk has a fault: the daemon ends, and its next start goes on from what is committed");
+        std::process::abort();
+    }
+}
+
 pub(crate) struct DeskLoop {
     inner: Arc<Inner>,
     desk: Desk,
@@ -85,7 +96,9 @@ impl DeskLoop {
             .build()
             .map_err(|e| EngineError::Start(format!("no runtime for the desk: {e}")))?;
         let work = move || {
+            let fault = Fault;
             runtime.block_on(self.run(main));
+            std::mem::forget(fault);
             drop(lock);
             // Nobody listens when the engine's handles are gone already.
             let _ = stopped.send(true);
@@ -141,6 +154,7 @@ impl DeskLoop {
             self.kept.push(input);
         }
         self.decide(Vec::new(), &main);
+        self.store.close();
     }
 
     fn until_next(&mut self) -> Duration {

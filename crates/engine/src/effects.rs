@@ -1,17 +1,19 @@
 //! Carries out what is due, each effect in a file of its own. Rows are read here, at the time of
 //! their commit; the work itself runs beside the desk and comes back as an observation.
 
-mod ask;
+pub(crate) mod ask;
 mod report;
 mod run;
 mod settle;
 
-use std::path::PathBuf;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shrooms_core::desk::{Desk, Effect};
 use shrooms_core::id::LaneNo;
-use shrooms_core::row::{Fence, Turn};
+use shrooms_core::row::{Fence, Open, Turn};
 use tokio::runtime::Handle;
 
 use crate::engine::Inner;
@@ -24,24 +26,26 @@ pub(crate) fn start(inner: &Arc<Inner>, desk: &Desk, effect: Effect, on: &Handle
             let rows = run::Rows::of(desk, fence, delivery);
             inner.spawn(on, async move { run::run(&me, fence, rows).await });
         }
+        // For programs that stay, which no session has yet.
+        Effect::Interrupt { .. } | Effect::Write { .. } => {}
         Effect::Stop { fence } => inner.live.stop(fence.turn, fence.session),
         Effect::Settle { fence, .. } => inner.spawn(on, async move { settle::settle(&me, fence).await }),
         Effect::Send { ask, attempt } => {
             let Some(row) = desk.ask_row(ask).cloned() else { return };
             let (id, by) = (desk.ask_id(ask), ask::claim(inner, desk, &row));
-            inner.spawn(on, async move { ask::send(&me, &row, attempt, id, by).await });
+            inner.spawn_away(on, async move { ask::send(&me, &row, attempt, id, by).await });
         }
         Effect::Look { ask, attempt } => {
             let Some(row) = desk.ask_row(ask).cloned() else { return };
-            inner.spawn(on, async move { ask::look(&me, &row, attempt).await });
+            inner.spawn_away(on, async move { ask::look(&me, &row, attempt).await });
         }
         Effect::CancelAway { ask, attempt } => {
             let Some(row) = desk.ask_row(ask).cloned() else { return };
-            inner.spawn(on, async move { ask::cancel(&me, &row, attempt).await });
+            inner.spawn_away(on, async move { ask::cancel(&me, &row, attempt).await });
         }
         Effect::Report { outbox, .. } => {
             let Some(row) = desk.outbox_row(outbox).cloned() else { return };
-            inner.spawn(on, async move { report::report(&me, &row).await });
+            inner.spawn_away(on, async move { report::report(&me, &row).await });
         }
     }
 }
@@ -60,6 +64,11 @@ pub(crate) fn tidy(inner: &Arc<Inner>, turn: &Turn, on: &Handle) {
     });
 }
 
+/// Makes a directory, and those above it, private to the user.
+fn make_dir(dir: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
 fn lane_dir(inner: &Inner, lane: LaneNo) -> PathBuf {
     inner.state.join("run").join(format!("lane-{}", lane.0))
 }
@@ -74,7 +83,40 @@ fn lock_file(inner: &Inner, lane: LaneNo) -> PathBuf {
 
 /// What every process of a lane bears in its environment.
 fn lane_mark(inner: &Inner, lane: LaneNo) -> String {
-    format!("{}/{}/", inner.incarnation, lane.0)
+    format!("{}/{}/", inner.mark, lane.0)
+}
+
+/// Removes what runs left that are over, and lanes that are gone: a crash or a drain leaves them.
+pub(crate) fn tidy_all(state: &Path, open: &Open) {
+    let run = state.join("run");
+    let lanes: Vec<String> = open.lanes.iter().map(|l| format!("lane-{}", l.no.0)).collect();
+    let turns: Vec<PathBuf> =
+        open.turns.iter().map(|t| run.join(format!("lane-{}", t.lane.0)).join(format!("turn-{}", t.no.0))).collect();
+    for lane in entries(&run).filter(|e| is_named(e, "lane-")) {
+        for turn in entries(&lane).filter(|e| is_named(e, "turn-") && !turns.contains(e)) {
+            remove(&turn);
+        }
+        let name = lane.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let used = turns.iter().any(|t| t.starts_with(&lane));
+        if !used && !lanes.contains(&name) {
+            remove(&lane);
+        }
+    }
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path())
+}
+
+fn is_named(path: &Path, prefix: &str) -> bool {
+    path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(prefix))
+}
+
+fn remove(path: &Path) {
+    let gone = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    if let Err(error) = gone {
+        tracing::warn!(%error, path = %path.display(), "what an earlier run left stays behind");
+    }
 }
 
 fn run_mark(inner: &Inner, fence: &Fence) -> String {

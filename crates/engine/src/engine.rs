@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, Source};
 use crate::desk_loop::{DeskLoop, Message};
+use crate::effects;
 use crate::error::EngineError;
 use crate::hub::{Hub, Watch};
 use crate::live::Live;
@@ -49,6 +50,9 @@ pub(crate) struct Inner {
     pub(crate) grace: Duration,
     pub(crate) machine: String,
     pub(crate) incarnation: String,
+    /// What every process of this state bears: the incarnation, and the directory itself, so that
+    /// a copy of the state does not take the original's processes for its own.
+    pub(crate) mark: String,
     pub(crate) boot: Boot,
     pub(crate) reader: Reader,
     pub(crate) log: LogWriter,
@@ -82,12 +86,16 @@ impl Engine {
             None => Meta::new(random_hex()?),
         };
         let boot = Boot(meta.boot.0 + 1);
-        sweep(&state, &meta.incarnation).await?;
+        let mark = mark(&state, &meta.incarnation)?;
+        sweep(&state, &mark).await?;
         let mut clock = Clock::new(config.clock.clone(), meta.served, boot);
         let machine = config.mesh.me().name.clone();
         let place = Place { machine: machine.clone() };
-        let desk = Desk::load(place, meta.clone(), store.open_rows()?, &clock.now());
+        let open = store.open_rows()?;
+        effects::tidy_all(&state, &open);
+        let desk = Desk::load(place, meta.clone(), open, &clock.now());
         store.commit(&[shrooms_core::row::Change::Meta(Meta { boot, ..meta.clone() })])?;
+        store.mark()?;
 
         let (requests, request_queue) = mpsc::channel(WAITING_REQUESTS);
         let (observations, observation_queue) = mpsc::channel(WAITING_OBSERVATIONS);
@@ -101,6 +109,7 @@ impl Engine {
             grace: config.grace,
             machine,
             incarnation: meta.incarnation,
+            mark,
             boot,
             clock: config.clock,
             hub: Hub::new(meta.last_event),
@@ -247,12 +256,35 @@ impl Inner {
         self.tasks.spawn_on(work, on);
     }
 
+    /// The same for a call to another machine, which a drain does not wait for: whatever became of
+    /// it is asked again by the next start.
+    pub(crate) fn spawn_away(
+        self: &Arc<Self>,
+        on: &tokio::runtime::Handle,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let draining = self.draining.clone();
+        self.spawn(on, async move {
+            tokio::select! {
+                () = work => {}
+                () = draining.cancelled() => {}
+            }
+        });
+    }
+
     /// Offers an observation until the desk has it.
     pub(crate) async fn observe(&self, input: Input) {
         if self.observations.send(input).await.is_err() {
             tracing::debug!("an observation came after the desk had stopped; the next start finds it");
         }
     }
+}
+
+fn mark(state: &std::path::Path, incarnation: &str) -> Result<String, EngineError> {
+    use std::os::unix::fs::MetadataExt;
+    let of =
+        std::fs::metadata(state).map_err(|e| EngineError::Start(format!("cannot look at {}: {e}", state.display())))?;
+    Ok(format!("{incarnation}-{:x}-{:x}", of.dev(), of.ino()))
 }
 
 fn random_hex() -> Result<String, EngineError> {
@@ -264,10 +296,10 @@ fn random() -> Result<u64, EngineError> {
 }
 
 /// Ends every process that an earlier boot left, before anything new is begun.
-async fn sweep(state: &std::path::Path, incarnation: &str) -> Result<(), EngineError> {
+async fn sweep(state: &std::path::Path, mark: &str) -> Result<(), EngineError> {
     let run = state.join("run");
     std::fs::create_dir_all(&run).map_err(|e| EngineError::Start(format!("cannot make {}: {e}", run.display())))?;
-    match shrooms_runner::clear_leftovers(&run.join("boot.lock"), &format!("{incarnation}/"), SWEEP).await {
+    match shrooms_runner::clear_leftovers(&run.join("boot.lock"), &format!("{mark}/"), SWEEP).await {
         Ok(cleared) => {
             if cleared.ended > 0 {
                 tracing::info!(ended = cleared.ended, "ended what an earlier run of this daemon had left");

@@ -18,6 +18,7 @@ mod wording;
 
 pub use clock::{Source, SystemClock};
 pub use crash_points::CRASH_POINTS;
+pub use effects::ask::MAX_SEQ;
 pub use engine::{Config, Engine};
 pub use error::EngineError;
 pub use hub::Watch;

@@ -29,7 +29,7 @@ pub(crate) fn compose(
     task: Option<&Task>,
     ask: Option<&Ask>,
 ) -> Result<Given, StoreError> {
-    let Harness::Command { framed, .. } = &session.harness;
+    let framed = matches!(&session.harness, Harness::Command { framed: true, .. });
     let text = |no: Option<shrooms_core::TextRef>| no.map_or(Ok(String::new()), |t| reader.text(t.no));
     let main = text(delivery.text)?;
     let mut more = Vec::new();
@@ -63,10 +63,10 @@ pub(crate) fn compose(
             let said = text(ask.known.as_ref().and_then(|k| k.text))?;
             words::result(&reference, state, &asked, &said, delivery.repeat)
         }
-        (DeliveryKind::Task, Some(task), _) if *framed => {
+        (DeliveryKind::Task, Some(task), _) if framed => {
             words::task(&task.id, &task.sender.label, &main, &more, FINISH)
         }
-        (_, Some(task), _) if *framed => {
+        (_, Some(task), _) if framed => {
             let mut texts = vec![main];
             texts.extend(more);
             words::more(&task.id, &task.sender.label, &texts)
@@ -98,5 +98,6 @@ fn kind(kind: DeliveryKind) -> &'static str {
         DeliveryKind::Answer => "answer",
         DeliveryKind::Correction => "correction",
         DeliveryKind::Result => "result",
+        DeliveryKind::Recover => "recover",
     }
 }

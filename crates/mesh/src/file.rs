@@ -45,7 +45,13 @@ struct MachineShape {
 pub(crate) fn load(path: &Path, default_port: u16) -> Result<MeshFile, MeshError> {
     let unreadable = |source| MeshError::Read { path: path.to_owned(), source };
     let mut text = String::new();
-    std::fs::File::open(path)
+    // What is no plain file may never end, or never begin.
+    let plain = std::fs::metadata(path).and_then(|m| match m.is_file() {
+        true => Ok(()),
+        false => Err(std::io::Error::other("it is not a plain file")),
+    });
+    plain
+        .and_then(|()| std::fs::File::open(path))
         .and_then(|file| file.take(FILE_LIMIT + 1).read_to_string(&mut text))
         .map_err(unreadable)?;
     if text.len() as u64 > FILE_LIMIT {

@@ -5,5 +5,5 @@
 mod process;
 mod socket;
 
-pub use process::{ancestors, descendants_of, holders};
+pub use process::{ancestors, descendants_of, holders, lineage};
 pub use socket::{SocketOwner, socket_owner};

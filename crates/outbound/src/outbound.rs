@@ -73,7 +73,8 @@ impl Outbound {
     /// # Errors
     /// By what may have happened; see [`CallError`].
     pub async fn get_task(&self, peer: &Peer, session: &str, id: &str) -> Result<Task, CallError> {
-        let params = GetTaskParams { id: id.to_owned(), ..GetTaskParams::default() };
+        // Without the history: what was asked is known here, and may be long.
+        let params = GetTaskParams { id: id.to_owned(), history_length: Some(0), ..GetTaskParams::default() };
         self.task(peer, session, Method::GetTask, &params).await
     }
 

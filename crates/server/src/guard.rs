@@ -1,6 +1,8 @@
 //! What is refused before any route: a host that is not ours (DNS rebinding), a foreign page's
 //! request, a wrong content type, a body that is too large; and who asks. Every refusal is JSON.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -14,9 +16,11 @@ use crate::app::{App, Caller};
 use crate::principal::{self, Peer};
 use crate::problem::Problem;
 
-/// The largest body: 1 MiB of text may take some more as JSON around it (seed: 1 MiB of JSON; the
-/// slack is for escapes of a text that is itself within the bound).
-pub(crate) const MAX_BODY: usize = (1 << 20) + (64 << 10);
+/// The largest body: a text within its own bound (1 MiB) whose every byte is written as `\u0000`,
+/// and 64 KiB around it. What is too long is then said of the text, not of its escapes.
+pub(crate) const MAX_BODY: usize = 6 * shrooms_core::text::MAX_TEXT + (64 << 10);
+/// How long a body may take: a mesh carries megabytes in seconds.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// The header that a session's process shows its pass in.
 const PASS: &str = "shrooms-pass";
 const REQUEST_ID: &str = "x-request-id";
@@ -56,7 +60,7 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     let pass = request.headers().get(PASS).map(|p| p.to_str().unwrap_or(""));
     let principal = principal::of_request(&app.engine, &peer, pass).map_err(Problem::refused)?;
     let (mut parts, body) = request.into_parts();
-    let body = read(body).await?;
+    let body = read(&parts.headers, body).await?;
     if parts.method != Method::GET && parts.method != Method::HEAD && !body.is_empty() {
         let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(is_json);
         if !json {
@@ -68,13 +72,23 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-async fn read(body: Body) -> Result<Bytes, Problem> {
-    match Limited::new(body, MAX_BODY).collect().await {
+async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let too_large = || {
+        Problem::bad(format!("the body is over {MAX_BODY} bytes: send less text, or the address of it"))
+            .with_status(StatusCode::PAYLOAD_TOO_LARGE)
+    };
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|n| n > MAX_BODY as u64) {
+        return Err(too_large());
+    }
+    let whole = tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_BODY).collect());
+    let Ok(whole) = whole.await else {
+        return Err(Problem::bad(format!("the body did not come within {} s", BODY_WITHIN.as_secs()))
+            .with_status(StatusCode::REQUEST_TIMEOUT));
+    };
+    match whole {
         Ok(read) => Ok(read.to_bytes()),
-        Err(e) if e.is::<LengthLimitError>() => {
-            Err(Problem::bad(format!("the body is over {MAX_BODY} bytes: send less text, or the address of it"))
-                .with_status(StatusCode::PAYLOAD_TOO_LARGE))
-        }
+        Err(e) if e.is::<LengthLimitError>() => Err(too_large()),
         Err(e) => Err(Problem::bad(format!("the body could not be read: {e}"))),
     }
 }
@@ -104,9 +118,12 @@ fn is_ours(app: &App, host: &str) -> bool {
 }
 
 fn host_is_ours(app: &App, headers: &HeaderMap, of_uri: Option<&str>) -> Result<(), Problem> {
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(Problem::bad("the request names two hosts"));
+    }
     let named = headers.get(header::HOST).and_then(|h| h.to_str().ok()).map(host_of).or(of_uri);
     match named {
-        Some(host) if is_ours(app, host) => Ok(()),
+        Some(host) if is_ours(app, host) && of_uri.is_none_or(|uri| is_ours(app, host_of(uri))) => Ok(()),
         _ => Err(Problem::bad(
             "this host name is not this machine's: use its mesh name or address (a page that was rebound to this address gets nothing)",
         )

@@ -13,6 +13,7 @@ mod guard;
 mod listen;
 mod principal;
 mod problem;
+mod room;
 mod serve;
 mod task_json;
 mod v1;

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use shrooms_core::Principal;
 use shrooms_core::id::SessionUid;
@@ -23,6 +24,8 @@ pub(crate) enum Peer {
 
 /// How often an unknown address may make the names be read again (milliseconds of wall time).
 const REFRESH_GAP_MS: i64 = 1_000;
+/// How long reading the names may take before the old ones are used.
+const REFRESH_WITHIN: Duration = Duration::from_secs(2);
 
 /// When the names were last read again for an unknown address.
 #[derive(Default)]
@@ -48,12 +51,14 @@ pub(crate) async fn of_socket(engine: &Engine, credentials: io_result::Credentia
     let Some(pid) = credentials.pid() else { return Peer::Refused("the kernel does not say which process you are") };
     let launchers = engine.live().launchers();
     let looked = tokio::task::spawn_blocking(move || {
-        let line = local::ancestors(pid);
-        launchers.into_iter().find(|(launcher, _)| line.iter().any(|(p, _)| p == launcher)).map(|(_, uid)| uid)
+        let line = local::lineage(pid)?;
+        let mine = launchers.into_iter().find(|(launcher, _)| line.iter().any(|(p, _)| p == launcher));
+        Some(mine.map(|(_, uid)| uid))
     });
     match looked.await {
-        Ok(below) => Peer::Local { below },
-        Err(_) => Peer::Refused("your process could not be looked up"),
+        Ok(Some(below)) => Peer::Local { below },
+        // One that connected and died has handed its connection on: whose it is now, nobody can say.
+        Ok(None) | Err(_) => Peer::Refused("the process that made this connection is gone"),
     }
 }
 
@@ -73,8 +78,13 @@ pub(crate) async fn of_address(
     let mesh = engine.mesh();
     let mut source = mesh.who(from.ip());
     if matches!(source, Source::Unknown) && refreshed.may(engine.wall()) {
-        if let Err(error) = mesh.refresh() {
-            tracing::warn!(%error, "the mesh's names could not be read again");
+        let names = mesh.clone();
+        // A file may hang (a network file system); then the names stay as they are.
+        let read = tokio::time::timeout(REFRESH_WITHIN, tokio::task::spawn_blocking(move || names.refresh()));
+        match read.await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::warn!(%error, "the mesh's names could not be read again"),
+            Ok(Err(_)) | Err(_) => tracing::warn!("the mesh's names could not be read again in time"),
         }
         source = mesh.who(from.ip());
     }

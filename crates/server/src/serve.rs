@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
@@ -16,7 +16,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use shrooms_core::Kind;
 use shrooms_engine::Engine;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -25,10 +24,9 @@ use crate::app::{App, ServerConfig};
 use crate::listen::{Listeners, ServeError};
 use crate::principal::{self, Peer, Refreshed};
 use crate::problem::Problem;
+use crate::room::Room;
 use crate::{a2a, guard, v1};
 
-/// Connections at once; more wait to be accepted. A machine has a handful of peers and some pages.
-const MAX_CONNECTIONS: usize = 1_024;
 /// How long a client may take for its headers (seed: 10 s).
 const HEADERS: Duration = Duration::from_secs(10);
 /// How long requests that run may go on after the end was asked for.
@@ -62,7 +60,7 @@ impl Server {
         let door = Arc::new(Door {
             app: self.app.clone(),
             router,
-            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            room: Room::new(),
             refreshed: Refreshed::default(),
             connections: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -72,7 +70,7 @@ impl Server {
         let at = door.clone();
         spawn(&loops, async move {
             loop {
-                let Some(permit) = at.room().await else { return };
+                let Some(permit) = at.room.socket().await else { return };
                 match unix.accept().await {
                     Ok((stream, _)) => {
                         let credentials = stream.peer_cred();
@@ -91,9 +89,13 @@ impl Server {
             let at = door.clone();
             spawn(&loops, async move {
                 loop {
-                    let Some(permit) = at.room().await else { return };
+                    let Some(permit) = at.room.tcp().await else { return };
                     match tcp.accept().await {
                         Ok((stream, from)) => {
+                            let Some(share) = at.room.share(from.ip()) else {
+                                tracing::info!(%from, "closed: this address has as many connections as it may");
+                                continue;
+                            };
                             let door = at.clone();
                             spawn(&at.connections, async move {
                                 let Ok(to) = stream.local_addr() else { return };
@@ -105,7 +107,7 @@ impl Server {
                                     Some(peer) => door.serve(stream, peer).await,
                                     None => tracing::info!(%from, "closed: the address is no machine of the mesh"),
                                 }
-                                drop(permit);
+                                drop((permit, share));
                             });
                         }
                         Err(error) => breathe(&error).await,
@@ -138,18 +140,13 @@ fn spawn(on: &TaskTracker, work: impl Future<Output = ()> + Send + 'static) {
 struct Door {
     app: App,
     router: Router,
-    room: Arc<Semaphore>,
+    room: Room,
     refreshed: Refreshed,
     connections: TaskTracker,
     closing: CancellationToken,
 }
 
 impl Door {
-    /// Waits for room; `None` when the server ends.
-    async fn room(&self) -> Option<tokio::sync::OwnedSemaphorePermit> {
-        self.room.clone().acquire_owned().await.ok()
-    }
-
     async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: Peer) {
         let router = self.router.clone();
         let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -181,6 +178,8 @@ fn router(app: App) -> Router {
         .merge(v1::routes())
         .fallback(nowhere)
         .method_not_allowed_fallback(not_that_way)
+        // The guard has the bound, and says what to do.
+        .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(app.clone(), guard::check))
         .layer(middleware::from_fn(catch))
         .with_state(app)

@@ -19,9 +19,10 @@ use show::Show;
 /// How long the task of `--once` may take.
 const ONCE: Duration = Duration::from_secs(600);
 
-const EXAMPLES: &str = "Examples:
-  shrooms-agent demo                               git log of this directory, asked for by another machine
-  shrooms-agent demo -- cargo test                 what homeserver/tests runs for each task
+const EXAMPLES: &str = "\
+Examples:
+  shrooms-agent demo
+  shrooms-agent demo -- cargo test
   shrooms-agent demo --once -- git log --oneline -5";
 
 /// See the main job: two machines in miniature, one asks the other

@@ -22,10 +22,13 @@ const DRAIN: Duration = Duration::from_secs(15);
 /// Names of the mesh are read again this often; an unknown caller has them read at once.
 const REFRESH: Duration = Duration::from_secs(60);
 
-const EXAMPLES: &str = "Examples:
-  shrooms-agent serve                                   this machine alone, on 127.0.0.1
-  shrooms-agent serve --mesh file:mesh.toml             the machines of a file (see docs/two-machines.md)
-  shrooms-agent serve --state ./laptop --mesh file:mesh.toml --me laptop";
+const EXAMPLES: &str = "\
+Examples:
+  shrooms-agent serve
+  shrooms-agent serve --mesh file:mesh.toml
+  shrooms-agent serve --state ./laptop --mesh file:mesh.toml --me laptop
+
+The first serves this machine alone; the others the machines of a file (docs/two-machines.md).";
 
 /// Run this machine's daemon (the default without a verb)
 #[derive(Debug, clap::Args)]
@@ -84,6 +87,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     let state = state.canonicalize().with_context(|| format!("cannot use {}", state.display()))?;
     let lock = shrooms_store::Lock::take(&state)?;
     let listeners = Listeners::bind(&mesh, &state.join("agent.sock"), args.port).await?;
+    raise_file_limit();
     shrooms_runner::become_subreaper().context("cannot become a subreaper")?;
     shrooms_runner::crash::arm_from_env();
 
@@ -131,6 +135,19 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     let (served, drained) = tokio::join!(server.run(shutdown), until);
     served?;
     drained
+}
+
+/// A daemon has a connection for every wait: the soft limit that shells give (1,024) is raised as
+/// far as is allowed and useful.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    let wanted = now.maximum.map_or(4_096, |most| most.min(4_096));
+    if now.current.is_some_and(|current| current < wanted)
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: now.maximum })
+    {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
 }
 
 fn make_private(state: &Path) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@
 )]
 
 mod daemon {
+    pub mod attacks;
     pub mod bad;
     pub mod crashes;
     pub mod http;

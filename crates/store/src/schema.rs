@@ -39,10 +39,14 @@ CREATE TABLE outbox (no INTEGER PRIMARY KEY, task INTEGER NOT NULL, row TEXT NOT
 CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL);
 ";
 
+/// The schema's version of a file; 0 = it has no tables.
+pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
+    db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))
+}
+
 /// Makes the tables of a new `state.db`, or checks the version of one that is there.
 pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
-    let found: i64 = db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))?;
-    match found {
+    match version(db, path)? {
         0 => {
             let sql = format!("BEGIN;{STATE}PRAGMA user_version = {SCHEMA};COMMIT;");
             db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))

@@ -43,6 +43,24 @@ pub struct Store {
     path: PathBuf,
 }
 
+/// Says that a state was made in this directory.
+const MARKER: &str = "state.made";
+
+fn lost(path: &str, why: &str) -> StoreError {
+    let why = format!(
+        "{why}, and this directory has held a state. Put the file back (with its -wal), or use another --state; \
+         to begin anew here, remove the file {MARKER} beside it"
+    );
+    StoreError::Damaged { path: path.to_string(), why }
+}
+
+/// Best effort: what stays in the log is as durable there.
+fn checkpoint(db: &Connection) {
+    if let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        tracing::debug!(%error, "the log could not be moved into the state file now");
+    }
+}
+
 pub(crate) fn parse<T: DeserializeOwned>(table: &'static str, json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json).map_err(|e| StoreError::Row { table, why: e.to_string() })
 }
@@ -58,14 +76,40 @@ impl Store {
         let path = dir.join("state.db");
         let shown = path.display().to_string();
         let sort = |e| StoreError::sort(e, &shown);
+        // Made with the first state, so that one that was lost is not taken for one to come.
+        let marked = dir.join(MARKER).exists();
+        if marked && !path.exists() {
+            return Err(lost(&shown, "it is gone"));
+        }
         let db = Connection::open(&path).map_err(sort)?;
         db.busy_timeout(std::time::Duration::from_millis(BUSY_MS)).map_err(sort)?;
         db.pragma_update(None, "journal_mode", "WAL").map_err(sort)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(sort)?;
         db.pragma_update(None, "foreign_keys", "OFF").map_err(sort)?;
         db.set_prepared_statement_cache_capacity(64);
+        if marked && schema::version(&db, &shown)? == 0 {
+            return Err(lost(&shown, "it is empty"));
+        }
         schema::prepare(&db, &shown)?;
+        // What an earlier run left in the log goes to where a copy of the file has it.
+        checkpoint(&db);
         Ok(Store { db, path })
+    }
+
+    /// Marks the directory as one that holds a state, for every later start.
+    pub fn mark(&self) -> Result<(), StoreError> {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        let marker = dir.join(MARKER);
+        if marker.exists() {
+            return Ok(());
+        }
+        let made = File::create(&marker).and_then(|f| f.sync_all()).and_then(|()| File::open(dir)?.sync_all());
+        made.map_err(|e| StoreError::Directory { dir: dir.display().to_string(), why: e.to_string() })
+    }
+
+    /// Moves what is committed into the one file, at a clean end.
+    pub fn close(self) {
+        checkpoint(&self.db);
     }
 
     /// The meta row; absent in a new state.

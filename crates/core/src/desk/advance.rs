@@ -2,7 +2,7 @@
 //! results of its own asks, then the oldest task (`spec/tasks.md`, "Queue"). An attempt is a row
 //! before it is a process.
 
-use crate::id::{DeliveryNo, LaneNo, TurnNo};
+use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
 use crate::row::{Delivery, DeliveryKind, DeliveryState, Turn, TurnState};
 use crate::text::TextRef;
 use crate::time::Now;
@@ -18,10 +18,14 @@ impl Desk {
         let Some(session) = self.sessions.get(lane.session).cloned() else {
             return;
         };
-        if lane.turn.is_some() || !self.serves(&session) {
+        if !self.serves(&session) || lane.not_before.is_some_and(|at| at > now.served) {
             return;
         }
-        if lane.not_before.is_some_and(|at| at > now.served) {
+        if session.harness.stays() {
+            self.advance_stream(now, lane_no);
+            return;
+        }
+        if lane.turn.is_some() {
             return;
         }
         if let Some(next) = self.next_delivery(lane_no) {
@@ -31,27 +35,32 @@ impl Desk {
         let Some(&(_, task_no)) = self.index.queue.get(&lane_no).and_then(|q| q.first()) else {
             return;
         };
-        let Some(task) = self.tasks.get(task_no).cloned() else {
-            return;
-        };
+        if let Some(delivery) = self.plan_task(lane_no, task_no) {
+            self.attempt(now, lane_no, delivery.no);
+        }
+    }
+
+    /// Takes a task out of the queue: from here on its delivery says how far it is.
+    pub(super) fn plan_task(&mut self, lane: LaneNo, task_no: TaskNo) -> Option<Delivery> {
+        let task = self.tasks.get(task_no).cloned()?;
         let delivery = Delivery {
             no: DeliveryNo(self.next()),
-            session: session.uid,
-            lane: lane_no,
+            session: task.session,
+            lane,
             kind: DeliveryKind::Task,
             task: Some(task_no),
             ask: None,
             text: Some(task.request),
             extra: Vec::new(),
+            run: None,
             state: DeliveryState::Planned,
             attempt: 0,
             misses: Vec::new(),
             repeat: false,
         };
-        let no = delivery.no;
         self.edit_task(task_no, |t| t.dispatched = true);
-        self.insert_delivery(delivery);
-        self.attempt(now, lane_no, no);
+        self.insert_delivery(delivery.clone());
+        Some(delivery)
     }
 
     /// The planned delivery that goes before every new task: one that was begun before and has to
@@ -63,7 +72,7 @@ impl Desk {
             DeliveryKind::Answer => 1,
             DeliveryKind::Result => 2,
             DeliveryKind::Correction => 3,
-            DeliveryKind::Task => 4,
+            DeliveryKind::Task | DeliveryKind::Recover => 4,
         };
         planned
             .iter()
@@ -83,12 +92,12 @@ impl Desk {
                 .and_then(|no| self.tasks.get(no))
                 .is_some_and(|t| t.open() && t.dispatched && (t.blocked || t.delivered.is_some())),
             DeliveryKind::Task => !delivery.task.and_then(|no| self.tasks.get(no)).is_some_and(|t| t.awaits_asker()),
-            DeliveryKind::Answer | DeliveryKind::Result => true,
+            DeliveryKind::Answer | DeliveryKind::Result | DeliveryKind::Recover => true,
         }
     }
 
     /// What else the asker has said on the task meanwhile goes with the delivery.
-    fn take_along(&mut self, lane: LaneNo, delivery: &Delivery) -> Vec<TextRef> {
+    pub(super) fn take_along(&mut self, lane: LaneNo, delivery: &Delivery) -> Vec<TextRef> {
         if delivery.task.is_none() || delivery.kind == DeliveryKind::Result {
             return Vec::new();
         }
@@ -125,6 +134,9 @@ impl Desk {
             attempt,
             cause: no,
             task: delivery.task,
+            stream: false,
+            busy: false,
+            interrupts: 0,
             state: TurnState::Running,
             stopping: false,
             how: None,

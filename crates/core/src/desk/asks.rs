@@ -49,7 +49,21 @@ impl Desk {
         check_bounds(&req.text, &req.mid, req.context.as_deref(), &req.refs)?;
         let key = (req.agent.clone(), req.mid.clone());
         let known = self.index.asks.get(&key).and_then(|no| self.asks.get(*no).cloned());
-        if let Some(ask) = known.or_else(|| loaded.ask.clone().map(Arc::new)) {
+        let by = match &req.by {
+            Principal::Session(uid) => AskBy::Session(*uid),
+            Principal::Owner | Principal::Device { .. } => AskBy::Owner,
+        };
+        let known = known.or_else(|| loaded.ask.clone().map(Arc::new));
+        let again = known.as_ref().filter(|a| a.by == by && was_refused(a)).map(|a| (a.no, a.attempt));
+        if let Some(ask) = known.filter(|_| again.is_none()) {
+            // The owner may see everybody's; a session gets none but its own.
+            if ask.by != by && by != AskBy::Owner {
+                let by = match ask.by {
+                    AskBy::Owner => "the owner".to_string(),
+                    AskBy::Session(uid) => format!("the session '{}'", self.session_name(uid)),
+                };
+                return Err(Refusal::IdOfAnother { mid: req.mid, by });
+            }
             if ask.text.sha != req.text.sha() {
                 let task = ask.task_id.clone().unwrap_or_else(|| ask.agent.clone());
                 return Err(Refusal::OtherText { mid: req.mid, when: when(ask.made.wall), task });
@@ -60,11 +74,8 @@ impl Desk {
         if self.asks.len() >= MAX_ASKS {
             return Err(Refusal::TooManyAsks { asks: self.asks.len() });
         }
-        let no = AskNo(self.next());
-        let by = match &req.by {
-            Principal::Session(uid) => AskBy::Session(*uid),
-            Principal::Owner | Principal::Device { .. } => AskBy::Owner,
-        };
+        // One that was refused left nothing there: the same id is a new try of it.
+        let (no, attempt) = again.unwrap_or_else(|| (AskNo(self.next()), 0));
         let (to, task) = match &req.to {
             Target::Device { id, machine, session } => {
                 let to = AskTo::Device { id: id.clone(), machine: machine.clone(), session: session.clone() };
@@ -103,7 +114,7 @@ impl Desk {
             state: if here.is_some() { AskState::Open } else { AskState::Unsent },
             task_id: here.map(|t| t.id.clone()),
             known: here.map(|t| crate::view::known(t)),
-            attempt: 0,
+            attempt,
             trying: false,
             fails: 0,
             boot: now.boot,
@@ -209,7 +220,7 @@ impl Desk {
             AskFact::Refused { why } | AskFact::Gone { why } if ask.state == AskState::Unsent || gone => {
                 let text = Some(self.keep(&why));
                 let state = if ask.state == AskState::Open { "failed" } else { "refused" };
-                let seq = ask.known.as_ref().map_or(1, |k| k.seq + 1);
+                let seq = ask.known.as_ref().map_or(1, |k| k.seq.saturating_add(1));
                 self.edit_ask(no, |a| a.trying = false);
                 self.hear(now, no, &Known { seq, state: state.into(), text });
             }
@@ -327,7 +338,8 @@ impl Desk {
         let held = self.asks.get(no).map(|a| (**a).clone());
         let ask = held.or_else(|| loaded.ask.clone()).ok_or_else(unknown)?;
         match &ask.to {
-            AskTo::Device { id, .. } if *id == report.device => {}
+            AskTo::Device { id, .. }
+                if *id == report.device && ask.task_id.as_ref().is_none_or(|t| *t == report.task_id) => {}
             _ => return Err(Refusal::WrongReporter { ask: report.ask }),
         }
         let news = ask.open() && ask.known.as_ref().is_none_or(|k| k.seq < report.seq);
@@ -375,6 +387,11 @@ impl Desk {
         let task = ask.task_id.clone().unwrap_or_else(|| ask.mid.clone());
         self.event(now, EventKind::Ask, by.as_deref(), Some(&task), state, &ask.agent);
     }
+}
+
+/// It came to nothing on the other side: there is no task of it.
+fn was_refused(ask: &Ask) -> bool {
+    !ask.open() && ask.known.as_ref().is_some_and(|k| k.state == "refused")
 }
 
 fn final_word(state: &str) -> &'static str {

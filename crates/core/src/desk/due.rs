@@ -3,7 +3,7 @@
 //! again; only the question what became of it is due.
 
 use crate::id::{AskNo, DeliveryNo, OutboxNo};
-use crate::row::{Ask, AskState, AskTo, Fence, Outbox, Turn, TurnState};
+use crate::row::{Ask, AskState, AskTo, Delivery, DeliveryState, Fence, Outbox, Turn, TurnState};
 use crate::time::Now;
 
 use super::{Desk, Wake};
@@ -21,6 +21,8 @@ pub struct EffectKey {
 pub enum EffectKind {
     Run,
     Stop,
+    Interrupt,
+    Write,
     Settle,
     Send,
     Look,
@@ -35,6 +37,10 @@ pub enum Effect {
     Run { fence: Fence, delivery: DeliveryNo },
     /// End a turn that runs.
     Stop { fence: Fence },
+    /// Cut the turn of a program that stays short; the program goes on.
+    Interrupt { fence: Fence, nth: u32 },
+    /// Write a delivery to a program that stays.
+    Write { fence: Fence, delivery: DeliveryNo, attempt: u32 },
     /// Find out what became of a turn, after ending every process of it.
     Settle { fence: Fence, delivery: DeliveryNo },
     /// Send an ask to the worker's machine.
@@ -53,6 +59,8 @@ impl Effect {
         let (row, kind, attempt) = match self {
             Effect::Run { fence, .. } => (fence.turn.0, EffectKind::Run, fence.attempt),
             Effect::Stop { fence } => (fence.turn.0, EffectKind::Stop, fence.attempt),
+            Effect::Interrupt { fence, nth } => (fence.turn.0, EffectKind::Interrupt, *nth),
+            Effect::Write { delivery, attempt, .. } => (delivery.0, EffectKind::Write, *attempt),
             Effect::Settle { fence, .. } => (fence.turn.0, EffectKind::Settle, fence.attempt),
             Effect::Send { ask, attempt } => (ask.0, EffectKind::Send, *attempt),
             Effect::Look { ask, attempt } => (ask.0, EffectKind::Look, *attempt),
@@ -119,10 +127,24 @@ impl Desk {
             TurnState::Ended => vec![],
             _ if turn.boot != self.meta.boot => vec![settle],
             TurnState::Lost => vec![settle],
+            TurnState::Running if turn.interrupts > 0 => {
+                vec![run, Effect::Interrupt { fence, nth: turn.interrupts }]
+            }
             TurnState::Running => vec![run],
             TurnState::Stopping => vec![run, Effect::Stop { fence }],
         };
         self.set_effects(turn.no.0, wanted);
+    }
+
+    pub(super) fn delivery_effects(&mut self, delivery: &Delivery) {
+        let run = delivery.run.and_then(|no| self.turns.get(no)).filter(|t| t.boot == self.meta.boot);
+        let due = run.filter(|t| t.state == TurnState::Running && delivery.state == DeliveryState::Attempting);
+        let write = due.map(|t| Effect::Write {
+            fence: Fence { session: t.session, lane: t.lane, turn: t.no, boot: t.boot, attempt: t.attempt },
+            delivery: delivery.no,
+            attempt: delivery.attempt,
+        });
+        self.set_effects(delivery.no.0, write);
     }
 
     pub(super) fn ask_effects(&mut self, ask: &Ask) {

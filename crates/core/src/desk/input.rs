@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::id::{AskNo, OutboxNo, SessionUid, TaskNo};
+use crate::id::{AskNo, DeliveryNo, OutboxNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
 use crate::row::{Ask, Fence, Harness, Message, Session, Task};
@@ -179,8 +179,30 @@ pub enum TurnFact {
     NeverBegan { why: String, retry: Retry },
     /// Its process is gone without a word.
     Lost,
+    /// A program that stays: it has a message that was written.
+    Taken { delivery: DeliveryNo, attempt: u32 },
+    /// It works; also when nobody asked it to.
+    Busy,
+    /// Its turn is over, with what it said last.
+    Idle { words: Text },
+    /// It says which conversation this is.
+    Conversation { id: String },
     /// What was found afterwards, with every process of it ended.
-    Trace { began: bool, exit: Option<Exit> },
+    Trace {
+        began: bool,
+        exit: Option<Exit>,
+        /// Of a program that stays: what its conversation says of each message that was written.
+        landed: Vec<(DeliveryNo, Landed)>,
+    },
+}
+
+/// Whether a message is in the conversation that the harness kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed {
+    Yes,
+    No,
+    /// It cannot be said.
+    Unknown,
 }
 
 /// How soon an attempt that never began may be made again.

@@ -61,6 +61,9 @@ impl Desk {
         for turn in all(&self.turns) {
             self.turn_effects(&turn);
         }
+        for delivery in all(&self.deliveries) {
+            self.delivery_effects(&delivery);
+        }
         for ask in all(&self.asks) {
             self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
             self.ask_effects(&ask);
@@ -145,6 +148,7 @@ impl Desk {
         self.deliveries.edit(no, change);
         if let Some(delivery) = self.deliveries.get(no).cloned() {
             self.index_delivery(&delivery);
+            self.delivery_effects(&delivery);
         }
     }
 
@@ -157,6 +161,13 @@ impl Desk {
         self.turns.edit(no, change);
         if let Some(turn) = self.turns.get(no).cloned() {
             self.turn_effects(&turn);
+            // What is to be written depends on whether the program takes it.
+            let written = if turn.stream { self.of_run(no) } else { Vec::new() };
+            for delivery in written {
+                if let Some(delivery) = self.deliveries.get(delivery).cloned() {
+                    self.delivery_effects(&delivery);
+                }
+            }
         }
     }
 

@@ -35,6 +35,14 @@ impl Desk {
             return;
         }
         match fact {
+            TurnFact::Conversation { id } => self.edit_lane(turn.lane, |l| l.conversation = Some(id)),
+            TurnFact::Taken { delivery, attempt } => self.taken(now, &turn, delivery, attempt),
+            TurnFact::Busy => self.busy(now, &turn, true, None),
+            TurnFact::Idle { words } => self.busy(now, &turn, false, Some(&words)),
+            TurnFact::Ended(Exit { spawn_error: None, .. }) if turn.stream => self.stream_ended(now, &turn),
+            TurnFact::Trace { landed, .. } if turn.stream => self.stream_settled(now, &turn, &landed),
+            // That it runs says nothing yet of what was written to it.
+            TurnFact::Began if turn.stream => {}
             TurnFact::Began => self.began(now, &turn),
             TurnFact::Ended(exit) | TurnFact::Trace { exit: Some(exit), .. } => {
                 // What could not be started at all has not been delivered to anybody.
@@ -46,12 +54,12 @@ impl Desk {
             TurnFact::Lost => {
                 self.edit_turn(turn.no, |t| t.state = TurnState::Lost);
             }
-            TurnFact::Trace { began: true, exit: None } => self.interrupted(now, &turn),
+            TurnFact::Trace { began: true, exit: None, .. } => self.interrupted(now, &turn),
             // Its worker has spoken: whatever the trace says, it must not run as if it had not.
             TurnFact::Trace { began: false, .. } | TurnFact::NeverBegan { .. } if self.is_taken(&turn) => {
                 self.interrupted(now, &turn);
             }
-            TurnFact::Trace { began: false, exit: None } => {
+            TurnFact::Trace { began: false, exit: None, .. } => {
                 let retry = if turn.boot == self.meta.boot { Retry::Counted } else { Retry::Soon };
                 self.never_began(now, &turn, "it was cut off before it began", retry);
             }
@@ -77,15 +85,21 @@ impl Desk {
         let Some(delivery) = self.cause(turn) else {
             return;
         };
+        self.took(now, &delivery);
+    }
+
+    /// A delivery is read, whatever is still on its way.
+    pub(super) fn took(&mut self, now: &Now, delivery: &Delivery) {
         if delivery.state != DeliveryState::Attempting {
             return;
         }
         self.edit_delivery(delivery.no, |d| d.state = DeliveryState::Taken);
-        self.brought(&delivery);
-        let Some(task) = self.task_of(turn).filter(|t| t.open()) else {
+        self.brought(delivery);
+        let task = delivery.task.and_then(|no| self.tasks.get(no)).cloned();
+        let Some(task) = task.filter(|t| t.open()) else {
             return;
         };
-        let unread = self.unread(turn.lane, task.no);
+        let unread = self.unread(delivery.lane, task.no);
         self.edit_task(task.no, |t| {
             t.delivered.get_or_insert(now.stamp());
             t.started.get_or_insert(now.stamp());
@@ -130,10 +144,7 @@ impl Desk {
         self.began(now, turn);
         self.close(now, turn, TurnHow::Interrupted);
         let stopping = turn.stopping;
-        let again = self.sessions.get(turn.session).is_some_and(|s| {
-            let crate::row::Harness::Command { rerun_on_crash, .. } = &s.harness;
-            *rerun_on_crash
-        });
+        let again = self.sessions.get(turn.session).is_some_and(|s| s.harness.reruns());
         let open = self.task_of(turn).filter(|t| t.open() && !t.blocked);
         let result = self.cause(turn).filter(|d| d.kind == DeliveryKind::Result);
         match (&open, result) {
@@ -164,6 +175,10 @@ impl Desk {
     fn never_began(&mut self, now: &Now, turn: &Turn, why: &str, retry: Retry) {
         self.close(now, turn, TurnHow::NeverBegan);
         let task = self.task_of(turn);
+        if turn.stream {
+            self.stream_retry(now, turn, why, retry);
+            return;
+        }
         let over = turn.task.is_some() && task.as_ref().is_none_or(|t| !t.open());
         if over || self.is_gone(turn.session) {
             self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
@@ -171,15 +186,8 @@ impl Desk {
             self.advance(now, turn.lane);
             return;
         }
-        let mut misses = 0;
-        self.edit_delivery(turn.cause, |d| {
-            d.state = DeliveryState::Planned;
-            if retry == Retry::Counted {
-                d.misses.retain(|at| now.served - at < MISSES_WITHIN_MS);
-                d.misses.push(now.served);
-                misses = d.misses.len();
-            }
-        });
+        self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Planned);
+        let misses = self.missed(now, turn.cause, retry);
         self.renew_result(turn.cause);
         if misses >= MISSES {
             let session = self.sessions.get(turn.session).cloned();
@@ -191,15 +199,45 @@ impl Desk {
                 self.end(now, task.no, Ending::Failed, &Text::new(text));
             }
         } else {
-            let wait = match retry {
-                Retry::Soon => AGAIN_SOON_MS,
-                Retry::Disk => AGAIN_DISK_MS,
-                Retry::Counted => AGAIN_COUNTED_MS,
-            };
-            self.edit_lane(turn.lane, |l| {
-                l.not_before = Some(now.served + wait);
-                l.waits_for = crate::text::cut(why, 200);
-            });
+            self.wait_before_again(now, turn, why, retry);
+        }
+        self.advance(now, turn.lane);
+    }
+
+    /// Counts a start that came to nothing; how many there were within the time.
+    fn missed(&mut self, now: &Now, no: DeliveryNo, retry: Retry) -> usize {
+        let mut misses = 0;
+        self.edit_delivery(no, |d| {
+            if retry == Retry::Counted {
+                d.misses.retain(|at| now.served - at < MISSES_WITHIN_MS);
+                d.misses.push(now.served);
+                misses = d.misses.len();
+            }
+        });
+        misses
+    }
+
+    fn wait_before_again(&mut self, now: &Now, turn: &Turn, why: &str, retry: Retry) {
+        let wait = match retry {
+            Retry::Soon => AGAIN_SOON_MS,
+            Retry::Disk => AGAIN_DISK_MS,
+            Retry::Counted => AGAIN_COUNTED_MS,
+        };
+        self.edit_lane(turn.lane, |l| {
+            l.not_before = Some(now.served + wait);
+            l.waits_for = crate::text::cut(why, 200);
+        });
+    }
+
+    /// The same for a program that stays, and for all that was to be written to it.
+    fn stream_retry(&mut self, now: &Now, turn: &Turn, why: &str, retry: Retry) {
+        let given_up = self.missed(now, turn.cause, retry) >= MISSES;
+        self.stream_never_began(now, turn, given_up.then_some(why));
+        if given_up {
+            let session = self.sessions.get(turn.session).cloned();
+            self.cannot_start(now, session.as_deref(), why);
+        } else {
+            self.wait_before_again(now, turn, why, retry);
         }
         self.advance(now, turn.lane);
     }
@@ -215,11 +253,11 @@ impl Desk {
     }
 
     /// Nothing is brought to a session that was removed.
-    fn is_gone(&self, session: SessionUid) -> bool {
+    pub(super) fn is_gone(&self, session: SessionUid) -> bool {
         self.sessions.get(session).is_none_or(|s| s.removed.is_some())
     }
 
-    fn close(&mut self, now: &Now, turn: &Turn, how: TurnHow) {
+    pub(super) fn close(&mut self, now: &Now, turn: &Turn, how: TurnHow) {
         self.edit_turn(turn.no, |t| {
             t.state = TurnState::Ended;
             t.how = Some(how);
@@ -227,7 +265,10 @@ impl Desk {
         });
         self.edit_lane(turn.lane, |l| {
             l.turn = None;
-            l.holder = None;
+            // A program that stays may end between two turns of a task; the task goes on.
+            if !turn.stream {
+                l.holder = None;
+            }
         });
     }
 }

@@ -46,6 +46,7 @@ impl Desk {
             ask: Some(no),
             text: outcome(&ask),
             extra: Vec::new(),
+            run: None,
             state: DeliveryState::Planned,
             attempt: 0,
             misses: Vec::new(),

@@ -169,7 +169,7 @@ impl Desk {
             sender,
             ns,
             mid: send.mid,
-            ends_by: EndsBy::Exit,
+            ends_by: if session.harness.stays() { EndsBy::Word } else { EndsBy::Exit },
             gate: Gate::Open,
             position: no.0,
             title: send.title,
@@ -179,6 +179,7 @@ impl Desk {
             dispatched: false,
             blocked: false,
             question: None,
+            last_words: None,
             pending: 0,
             ending: None,
             result: None,
@@ -262,6 +263,7 @@ impl Desk {
             ask: None,
             text: Some(text),
             extra: Vec::new(),
+            run: None,
             state: DeliveryState::Planned,
             attempt: 0,
             misses: Vec::new(),
@@ -334,11 +336,13 @@ pub(super) fn check_bounds(text: &Text, mid: &str, context: Option<&str>, refs: 
         ("text", text.len(), MAX_TEXT),
         ("message id", mid.len(), MAX_MESSAGE_ID),
         ("context id", context.map_or(0, str::len), MAX_CONTEXT),
-        ("list of referenced tasks", refs.len(), MAX_REFS),
     ] {
         if len > max {
             return Err(Refusal::TooLong { what, len, max });
         }
+    }
+    if refs.len() > MAX_REFS {
+        return Err(Refusal::TooManyRefs { refs: refs.len(), max: MAX_REFS });
     }
     Ok(())
 }

@@ -49,6 +49,7 @@ impl Desk {
                 session: uid,
                 kind: LaneKind::Main,
                 generation: 0,
+                conversation: None,
                 turn: None,
                 holder: None,
                 not_before: None,
@@ -64,10 +65,11 @@ impl Desk {
     pub(super) fn stop_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
         owners_only(by, "stopping a session")?;
         let session = self.find_session(name)?;
-        let why = "by the owner".to_string();
+        let why = format!("by {}", self.sender(by, None).label);
+        let said = why.clone();
         self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why });
         self.stop_turn(session.lane);
-        self.event(now, EventKind::Session, Some(name), None, "stopped", "by the owner");
+        self.event(now, EventKind::Session, Some(name), None, "stopped", &said);
         self.session_done(session.uid, name)
     }
 

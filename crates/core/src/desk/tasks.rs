@@ -127,6 +127,7 @@ impl Desk {
         if !task.open() {
             return;
         }
+        let held = self.lanes.get(task.lane).is_some_and(|l| l.holder == Some(no));
         let text = (!words.is_empty()).then(|| self.keep(words));
         self.edit_task(no, |t| {
             t.ending = Some(ending);
@@ -142,7 +143,12 @@ impl Desk {
         // left to finish by itself.
         if ending == Ending::Canceled {
             let turn = self.lanes.get(task.lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
-            if let Some(turn) = turn.filter(|t| t.task == Some(no) && t.state == TurnState::Running) {
+            let turn = turn.filter(|t| t.task == Some(no) && t.state == TurnState::Running);
+            if let Some(run) = turn.as_ref().filter(|t| t.stream) {
+                if held && run.busy {
+                    self.edit_turn(run.no, |t| t.interrupts += 1);
+                }
+            } else if let Some(turn) = turn {
                 self.edit_turn(turn.no, |t| {
                     t.state = TurnState::Stopping;
                     t.stopping = true;

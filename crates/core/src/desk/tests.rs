@@ -26,5 +26,6 @@ mod script;
 mod sessions;
 mod shown;
 mod store;
+mod stream;
 mod turns;
 mod world;

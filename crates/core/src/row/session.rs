@@ -40,6 +40,14 @@ pub enum Harness {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         takes_turns: bool,
     },
+    /// Claude Code, kept running over several turns.
+    Claude {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Permissions are answered by the daemon; questions are not.
+        #[serde(default)]
+        auto_approve: bool,
+    },
 }
 
 impl Harness {
@@ -48,12 +56,23 @@ impl Harness {
         match self {
             Harness::Command { takes_turns: true, .. } => "scripted",
             Harness::Command { .. } => "command",
+            Harness::Claude { .. } => "claude",
         }
     }
 
     /// Whether results of its own asks reach it as turns.
     pub fn takes_turns(&self) -> bool {
-        matches!(self, Harness::Command { takes_turns: true, .. })
+        matches!(self, Harness::Command { takes_turns: true, .. } | Harness::Claude { .. })
+    }
+
+    /// Whether its program stays for several turns.
+    pub fn stays(&self) -> bool {
+        matches!(self, Harness::Claude { .. })
+    }
+
+    /// Whether a run that a crash cut off is run again.
+    pub fn reruns(&self) -> bool {
+        matches!(self, Harness::Command { rerun_on_crash: true, .. })
     }
 }
 
@@ -78,6 +97,9 @@ pub struct Lane {
     /// Counts fresh starts; a word from an earlier conversation does not fit.
     #[serde(default)]
     pub generation: u32,
+    /// The harness's own id of the conversation, once it has said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
     /// The turn that runs, or that may still run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnNo>,

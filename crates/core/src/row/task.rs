@@ -65,6 +65,9 @@ pub struct Task {
     pub pending: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// What the worker said last, where it says things before the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<TextRef>,
     /// The summary, or why it ended as it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<TextRef>,
@@ -154,6 +157,9 @@ pub struct Delivery {
     pub ask: Option<AskNo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<TextRef>,
+    /// The run of a program that stays in which it is attempted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<TurnNo>,
     /// More from the asker that goes along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Vec<TextRef>,
@@ -179,6 +185,8 @@ pub enum DeliveryKind {
     Correction,
     /// How an ask of this session's own came out.
     Result,
+    /// That a crash cut the work on a task off, with the request in short.
+    Recover,
 }
 
 /// How far a delivery is.
@@ -208,6 +216,14 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskNo>,
     pub state: TurnState,
+    /// A program that stays for several turns; `busy` while it works.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stream: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub busy: bool,
+    /// How often its turn was to be cut short.
+    #[serde(default)]
+    pub interrupts: u32,
     /// Its end was asked for, whatever became of it since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopping: bool,

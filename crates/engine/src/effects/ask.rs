@@ -16,6 +16,9 @@ use shrooms_runner::crash;
 
 use crate::engine::Inner;
 
+/// The largest change number that is taken from another machine: no task changes a thousand million
+/// times, and a larger one would leave no room for what comes after.
+pub const MAX_SEQ: u32 = 1_000_000_000;
 /// A send that does not wait for the work is answered after one commit there.
 const SEND: Duration = Duration::from_secs(30);
 
@@ -120,14 +123,22 @@ async fn request(inner: &Arc<Inner>, ask: &Ask, id: String, claim: String) -> Re
     Ok(params)
 }
 
-/// A task of another machine, in the desk's words.
+/// Longest id of a task that is taken from another machine, in bytes: a session's name, a message
+/// id and some room.
+const MAX_TASK_ID: usize = 700;
+
+/// A task of another machine, in the desk's words. What it says is bounded and checked here.
 pub(crate) fn seen(task: &Task) -> AskFact {
+    let plain = task.id.len() <= MAX_TASK_ID && task.id.bytes().all(|b| b.is_ascii_graphic());
+    if !plain || task.id.is_empty() {
+        return AskFact::Unsure { why: "it answered with a task id that is none".into() };
+    }
     let seq = task.metadata.as_ref().and_then(|m| m.get("shrooms/seq")).and_then(Value::as_u64);
     let status = &task.status;
     let words = status.message.as_ref().map(Message::joined_text).filter(|t| !t.is_empty());
     AskFact::Task {
         task_id: task.id.clone(),
-        seq: seq.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+        seq: seq.and_then(|n| u32::try_from(n).ok()).unwrap_or(1).min(MAX_SEQ),
         state: status.state.word().to_string(),
         text: words.map(|w| Text::new(text::cut(&w, text::MAX_TEXT))),
     }

@@ -18,11 +18,15 @@ const REPORT: Duration = Duration::from_secs(30);
 pub(super) async fn report(inner: &Arc<Inner>, row: &Outbox) {
     let fact = match tell(inner, row).await {
         Ok(()) => OutboxFact::Confirmed,
-        Err(CallError::Http { status, detail }) if (400..500).contains(&status) && status != 429 => {
-            tracing::info!(status, detail, task = row.report.task_id, "the asker's machine does not want this report");
+        // There is no such ask there (any more): nobody is left to be told.
+        Err(CallError::Http { status: 404, detail }) => {
+            tracing::info!(detail, task = row.report.task_id, "the asker's machine does not know this ask");
             OutboxFact::Confirmed
         }
-        Err(error) => OutboxFact::Failed { why: error.to_string() },
+        Err(error) => {
+            tracing::debug!(%error, task = row.report.task_id, "a report was not taken; it is told again");
+            OutboxFact::Failed { why: error.to_string() }
+        }
     };
     inner.observe(Input::Outbox(row.no, fact)).await;
 }

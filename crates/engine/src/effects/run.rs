@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,12 +62,14 @@ fn spec(inner: &Inner, fence: Fence, rows: &Rows) -> Result<RunSpec, (String, Re
     let (Some(session), Some(delivery)) = (&rows.session, &rows.delivery) else {
         return Err(("its session or delivery is gone".into(), Retry::Counted));
     };
-    let Harness::Command { argv, .. } = &session.harness;
+    let Harness::Command { argv, .. } = &session.harness else {
+        return Err(("its harness is not in this version".into(), Retry::Counted));
+    };
     let given =
         wording::compose(&inner.reader, &inner.machine, session, delivery, rows.task.as_deref(), rows.ask.as_deref())
             .map_err(|e| (e.to_string(), Retry::Counted))?;
     let dir = super::run_dir(inner, fence.lane, fence.turn);
-    make_dir(&dir).map_err(|e| {
+    super::make_dir(&dir).map_err(|e| {
         let retry = if is_full(&e) { Retry::Disk } else { Retry::Counted };
         (format!("cannot make {}: {e}", dir.display()), retry)
     })?;
@@ -88,8 +89,12 @@ fn spec(inner: &Inner, fence: Fence, rows: &Rows) -> Result<RunSpec, (String, Re
     })
 }
 
-fn make_dir(dir: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+/// Whether a start failed for want of processes, memory or descriptors: that passes, and is not the
+/// program's fault.
+fn lacks_something(e: &shrooms_runner::StartError) -> bool {
+    let source = std::error::Error::source(e).and_then(|s| s.downcast_ref::<io::Error>());
+    // EAGAIN, ENOMEM, ENFILE, EMFILE.
+    source.and_then(io::Error::raw_os_error).is_some_and(|no| [11, 12, 23, 24].contains(&no))
 }
 
 fn is_full(e: &io::Error) -> bool {
@@ -110,7 +115,10 @@ async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec:
     let dir = spec.dir.clone();
     let mut run = match shrooms_runner::start(&inner.launcher, &["__run"], spec).await {
         Ok(run) => run,
-        Err(e) => return TurnFact::NeverBegan { why: e.to_string(), retry: Retry::Counted },
+        Err(e) => {
+            let retry = if lacks_something(&e) { Retry::Disk } else { Retry::Counted };
+            return TurnFact::NeverBegan { why: e.to_string(), retry };
+        }
     };
     inner.live.started(fence.turn, run.launcher_pid());
     crash::point("after_start");
@@ -145,10 +153,11 @@ async fn end(inner: &Arc<Inner>, fence: Fence, dir: &Path, ended: Ended) -> Turn
             crash::point("exit_seen");
             let result = match read_result(dir).await {
                 Ok(result) => result,
-                // The exit is durable: what cannot be read now is read by the settling.
+                // The exit is in our hands: it does not depend on what the program left of its
+                // directory.
                 Err(error) => {
-                    tracing::warn!(%error, "the result of a run cannot be read; it is looked at again");
-                    return TurnFact::Lost;
+                    tracing::warn!(%error, "the result of a run cannot be read; its last lines stand for it");
+                    None
                 }
             };
             TurnFact::Ended(exit(record, result))

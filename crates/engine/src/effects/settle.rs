@@ -19,14 +19,20 @@ const GAP: Duration = Duration::from_secs(1);
 /// The trace of what never began.
 const NOTHING: shrooms_runner::Trace = shrooms_runner::Trace { started: false, exit: None, result: None };
 
+/// The trace of what began and left no end.
+const CUT_OFF: shrooms_runner::Trace = shrooms_runner::Trace { started: true, exit: None, result: None };
+
 pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
     crash::point("before_settle");
     let lock = super::lock_file(inner, fence.lane);
     let mark = super::lane_mark(inner, fence.lane);
     let dir = super::run_dir(inner, fence.lane, fence.turn);
     let trace = loop {
-        if !lock.parent().is_some_and(std::path::Path::exists) {
-            break NOTHING;
+        // Also where somebody has removed it: what runs is found by its marks all the same.
+        if let Some(lane) = lock.parent()
+            && let Err(error) = super::make_dir(lane)
+        {
+            tracing::warn!(%error, "the directory of a lane cannot be made");
         }
         match shrooms_runner::clear_leftovers(&lock, &mark, TRY).await {
             Ok(_) => {
@@ -35,6 +41,9 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
                     Ok(Ok(trace)) => break trace,
                     // Its directory was never made.
                     Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => break NOTHING,
+                    // Something else is in its place: it was there, and what became of it cannot be
+                    // said. It is not run again.
+                    Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotADirectory => break CUT_OFF,
                     Ok(Err(error)) => tracing::warn!(%error, dir = %dir.display(), "a trace cannot be read yet"),
                     Err(error) => tracing::warn!(%error, "reading a trace failed"),
                 }
@@ -49,5 +58,5 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
     crash::point("after_settle");
     let result = trace.result;
     let exit = trace.exit.map(|record| super::run::exit(record, result));
-    inner.observe(Input::Turn(fence, TurnFact::Trace { began: trace.started, exit })).await;
+    inner.observe(Input::Turn(fence, TurnFact::Trace { began: trace.started, exit, landed: Vec::new() })).await;
 }

@@ -71,6 +71,22 @@ pub fn ancestors(pid: i32) -> Vec<(i32, u64)> {
     chain
 }
 
+/// The same, whole: up to the first process of the host or of this pid namespace. `None` when the
+/// process is gone, or when it cannot be followed to the end because somebody died meanwhile, tried
+/// a few times: whose process it is must not be guessed.
+#[must_use]
+pub fn lineage(pid: i32) -> Option<Vec<(i32, u64)>> {
+    (0..TRIES).find_map(|_| {
+        let line = ancestors(pid);
+        let last = line.last()?.0;
+        let whole = stat(last).is_some_and(|s| s.parent <= 0);
+        whole.then_some(line)
+    })
+}
+
+/// How often a line that broke off is read again: a parent that dies is replaced at once.
+const TRIES: usize = 5;
+
 struct Stat {
     parent: i32,
     started: u64,

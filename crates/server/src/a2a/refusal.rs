@@ -51,6 +51,8 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::EmptyText
         | Refusal::NoMessageId
         | Refusal::TooLong { .. }
+        | Refusal::TooManyRefs { .. }
+        | Refusal::IdOfAnother { .. }
         | Refusal::OtherText { .. }
         | Refusal::LongGone { .. }
         | Refusal::BadWord { .. }

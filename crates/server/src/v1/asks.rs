@@ -16,6 +16,7 @@ use shrooms_core::{Kind, Principal, Refusal, Text, near};
 
 use super::input::{Asked, Body, flag, message_id, within};
 use super::record::{self, Record};
+use super::tasks::elsewhere;
 use super::{fleet, remote};
 use crate::a2a::digest_of_text;
 use crate::app::{App, Caller};
@@ -57,6 +58,7 @@ pub(super) async fn ask(
     Extension(Caller(by)): Extension<Caller>,
     Body(new): Body<New>,
 ) -> Result<(StatusCode, Json<Made>), Problem> {
+    elsewhere(&by)?;
     let mid = message_id(&app.engine, new.id)?;
     let (to, agent) = resolve(&app, &new.to).await?;
     let request = AskReq {
@@ -195,20 +197,23 @@ pub(super) struct ListQuery {
 #[derive(Serialize)]
 pub(super) struct Asks {
     asks: Vec<record::Shown>,
+    /// There are more than `limit`.
+    more: bool,
 }
 
 pub(super) async fn list(State(app): State<App>, Asked(query): Asked<ListQuery>) -> Result<Json<Asks>, Problem> {
     let limit = within("limit", query.limit.unwrap_or(LISTED), 1, LISTED_MAX)?;
     let engine = app.engine.clone();
     let read = app.engine.read(move |r| {
-        let asks = r.asks(query.all, limit)?;
-        let shown = asks.into_iter().map(|ask| {
+        let asks = r.asks(query.all, limit + 1)?;
+        let more = asks.len() > limit;
+        let shown = asks.into_iter().take(limit).map(|ask| {
             let id = engine.ask_id(ask.no);
             record::read(r, ask, id).map(|record| record.shown())
         });
-        shown.collect::<Result<_, _>>()
+        Ok(Asks { asks: shown.collect::<Result<_, _>>()?, more })
     });
-    Ok(Json(Asks { asks: read.await? }))
+    Ok(Json(read.await?))
 }
 
 #[derive(Deserialize)]
@@ -230,6 +235,9 @@ pub(super) async fn report(
         return Err(Problem::refused("a report comes from the device that was asked, by its own daemon"));
     };
     let (task_id, state) = checked(&report.task, &report.state)?;
+    if report.seq > shrooms_engine::MAX_SEQ {
+        return Err(Problem::bad(format!("seq: is at most {}", shrooms_engine::MAX_SEQ)));
+    }
     let request = ReportReq {
         device,
         ask: report.ask,

@@ -122,7 +122,7 @@ impl Place {
 /// The bytes for a stretch of the feed, and the reader's place after them. `newest` is the last
 /// number that was announced; `ahead` = the reader has one that this feed never gave.
 fn chunk(feed: &Feed, after: i64, newest: i64, ahead: bool) -> (Vec<u8>, i64) {
-    let gone = if feed.oldest == 0 { after < newest } else { feed.oldest > after + 1 };
+    let gone = if feed.oldest == 0 { after < newest } else { feed.oldest > after.saturating_add(1) };
     let mut place = after;
     let mut out = Vec::new();
     if gone || ahead {

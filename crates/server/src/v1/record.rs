@@ -197,7 +197,7 @@ impl Record {
         let ask = &self.ask;
         match ask.state {
             _ if ask.cancel => {
-                format!("{machine} is away; this is what was last known (it will be cancelled when it returns)")
+                format!("this is what {machine} last said; that it is cancelled is told as soon as it answers")
             }
             AskState::Unsent if is_unsent(ask) => {
                 format!("{machine} is away; nothing was sent yet (it will be asked when it returns)")
@@ -207,7 +207,7 @@ impl Record {
                     "{machine} has not answered yet: it may have this, and the same message is sent until it answers"
                 )
             }
-            AskState::Open | AskState::Ended => format!("{machine} is away; this is what was last known"),
+            AskState::Open | AskState::Ended => format!("this is what {machine} last said"),
         }
     }
 }

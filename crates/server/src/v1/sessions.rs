@@ -32,9 +32,9 @@ pub(super) struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     #[serde(default)]
-    tasks_open: i64,
+    tasks_open: u32,
     #[serde(default)]
-    tasks_waiting: i64,
+    tasks_waiting: u32,
     #[serde(default)]
     created: String,
 }
@@ -54,7 +54,10 @@ impl Session {
             SessionState::Ready => ("idle", Some(row.lane.waits_for).filter(|w| !w.is_empty())),
         };
         let harness = row.session.harness.name().to_string();
-        let Harness::Command { argv, .. } = row.session.harness;
+        let argv = match row.session.harness {
+            Harness::Command { argv, .. } => argv,
+            Harness::Claude { .. } => Vec::new(),
+        };
         Session {
             name: row.session.name,
             harness,
@@ -62,8 +65,8 @@ impl Session {
             dir: row.session.dir,
             state: state.to_string(),
             why,
-            tasks_open: row.open,
-            tasks_waiting: row.waiting,
+            tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
+            tasks_waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             created: Timestamp(row.session.created.wall).to_string(),
         }
     }
@@ -280,6 +283,7 @@ mod tests {
                     session: SessionUid(1),
                     kind: LaneKind::Main,
                     generation: 0,
+                    conversation: None,
                     turn: turn.map(TurnNo),
                     holder: None,
                     not_before: None,

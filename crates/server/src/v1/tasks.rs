@@ -98,6 +98,17 @@ fn cursor(cursor: &str) -> Result<(i64, i64), Problem> {
     parts.ok_or_else(|| Problem::bad("cursor: must be the `next` of the page before, as it was given"))
 }
 
+/// What this machine asks of others is asked in its own name: by its own processes alone. A device
+/// asks from its own daemon.
+pub(super) fn elsewhere(by: &Principal) -> Result<(), Problem> {
+    match by {
+        Principal::Owner | Principal::Session(_) => Ok(()),
+        Principal::Device { .. } => Err(Problem::refused(
+            "this machine does not speak to others in your name: ask from your own machine's daemon",
+        )),
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetQuery {
@@ -116,7 +127,10 @@ pub(super) async fn get(
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
     match place(&app, &reference).await? {
         Place::Here(id) => here(&app, &by, id, wait, query.seen).await.map(one),
-        Place::There(there) => remote::get(&app, &by, &there, wait, query.seen).await.map(one),
+        Place::There(there) => {
+            elsewhere(&by)?;
+            remote::get(&app, &by, &there, wait, query.seen).await.map(one)
+        }
     }
 }
 
@@ -196,7 +210,10 @@ pub(super) async fn answer(
     }
     let mid = message_id(&app.engine, answer.id)?;
     match place(&app, &reference).await? {
-        Place::There(there) => remote::answer(&app, &by, &there, answer.text, mid).await.map(one),
+        Place::There(there) => {
+            elsewhere(&by)?;
+            remote::answer(&app, &by, &there, answer.text, mid).await.map(one)
+        }
         Place::Here(id) => {
             let send = SendReq {
                 by: by.clone(),
@@ -225,7 +242,10 @@ pub(super) async fn cancel(
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Json<One>, Problem> {
     match place(&app, &reference).await? {
-        Place::There(there) => remote::cancel(&app, &by, &there).await.map(one),
+        Place::There(there) => {
+            elsewhere(&by)?;
+            remote::cancel(&app, &by, &there).await.map(one)
+        }
         Place::Here(task) => {
             let request = Request::Cancel { by: by.clone(), task, why: None };
             decided(&app, &by, request).await
@@ -240,7 +260,10 @@ pub(super) async fn ack(
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Json<One>, Problem> {
     match place(&app, &reference).await? {
-        Place::There(there) => remote::ack(&app, &there).await.map(one),
+        Place::There(there) => {
+            elsewhere(&by)?;
+            remote::ack(&app, &there).await.map(one)
+        }
         Place::Here(task) => decided(&app, &by, Request::Ack { task }).await,
     }
 }

@@ -73,7 +73,11 @@ fn bad_requests_are_refused_with_the_right_code_and_leave_nothing() {
     }
     let huge = send(json!({"messageId": "big", "role": "ROLE_USER", "parts": [{"text": "x".repeat(2 << 20)}]}));
     let answer = http::tcp(from, to, "POST", "/a2a/idle", &huge);
-    assert!(answer.status == 413 || answer.json()["error"]["code"] == -32600, "{} {}", answer.status, answer.body);
+    let said = answer.json()["error"].clone();
+    assert!(said["code"] == -32602 && said["message"].as_str().unwrap().contains("at most 1048576"), "{said}");
+    let more = format!("{{\"x\": \"{}\"}}", "y".repeat(7 << 20));
+    let answer = http::tcp(from, to, "POST", "/a2a/idle", &more);
+    assert_eq!(answer.status, 413, "{}", answer.body);
     let answer = http::tcp(
         from,
         to,

@@ -101,7 +101,7 @@ pub fn raw(from: IpAddr, to: SocketAddr, bytes: &str) -> Answer {
     exchange(stream, bytes)
 }
 
-fn connect(from: IpAddr, to: SocketAddr) -> Option<TcpStream> {
+pub fn connect(from: IpAddr, to: SocketAddr) -> Option<TcpStream> {
     let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket(family, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &SocketAddr::new(from, 0)).unwrap();

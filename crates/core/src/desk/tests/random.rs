@@ -284,9 +284,9 @@ fn turn(world: &mut World, dice: &mut Dice) {
     let taken = world.store.deliveries[&turn.cause].state == DeliveryState::Taken;
     let fact = match turn.boot != world.now.boot || turn.state == TurnState::Lost {
         true => match dice.roll(3) {
-            0 => TurnFact::Trace { began: true, exit: Some(exit(dice)) },
-            1 if !taken => TurnFact::Trace { began: false, exit: None },
-            _ => TurnFact::Trace { began: true, exit: None },
+            0 => trace(true, Some(exit(dice))),
+            1 if !taken => trace(false, None),
+            _ => trace(true, None),
         },
         false => match dice.roll(6) {
             0 | 1 => TurnFact::Began,
@@ -317,7 +317,7 @@ fn late(world: &mut World, dice: &mut Dice) {
     let fact = match dice.roll(4) {
         0 => TurnFact::Began,
         1 => TurnFact::Lost,
-        2 => TurnFact::Trace { began: true, exit: None },
+        2 => trace(true, None),
         _ => TurnFact::Ended(exit(dice)),
     };
     let _ = world.input(Input::Turn(fence, fact));
@@ -366,7 +366,7 @@ fn come_to_an_end(world: &mut World) {
             let exit =
                 Exit { code: Some(0), signal: None, spawn_error: None, stopped: false, words: Text::from("end") };
             let old = t.boot != world.now.boot || t.state == TurnState::Lost;
-            let fact = if old { TurnFact::Trace { began: true, exit: Some(exit) } } else { TurnFact::Ended(exit) };
+            let fact = if old { trace(true, Some(exit)) } else { TurnFact::Ended(exit) };
             let _ = world.input(Input::Turn(fence, fact));
         }
         let waiting: Vec<_> = world.store.tasks.values().filter(|t| t.awaits_asker()).cloned().collect();
@@ -413,4 +413,9 @@ fn told(world: &World) {
             assert!(!task.open(), "an ask is over and its task is not: {ask:?} {task:?}");
         }
     }
+}
+
+/// What a crash left of a program that does not stay.
+fn trace(began: bool, exit: Option<Exit>) -> TurnFact {
+    TurnFact::Trace { began, exit, landed: Vec::new() }
 }

@@ -7,11 +7,11 @@ use super::shown;
 use super::store::show;
 use super::world::{MACHINE, World};
 use crate::desk::{
-    AskFact, AskReq, Done, Exit, Input, OutboxFact, ReportReq, Request, Retry, SendReq, Target, TurnFact, Word,
+    AskFact, AskReq, Done, Exit, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target, TurnFact, Word,
 };
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ask, Fence, Harness, Outbox};
+use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox};
 use crate::text::Text;
 use crate::time::Boot;
 
@@ -271,6 +271,26 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
             });
             vec![events.collect::<Vec<_>>().join(", ")]
         }
+        ["taken", session, nth @ ..] => {
+            let fence = fence(world, session);
+            let nth: usize = nth.first().map_or(1, |n| n.parse().expect("which"));
+            let written = written_in(world, fence.turn);
+            let (delivery, attempt) = *written.get(nth - 1).expect("something that was written");
+            observe(world, Input::Turn(fence, TurnFact::Taken { delivery, attempt }))
+        }
+        ["trace", session, "landed", how @ ..] => {
+            let fence = fence(world, session);
+            let landed = written_in(world, fence.turn).into_iter().zip(how.iter().cycle()).map(|((no, _), how)| {
+                let landed = match *how {
+                    "yes" => Landed::Yes,
+                    "no" => Landed::No,
+                    _ => Landed::Unknown,
+                };
+                (no, landed)
+            });
+            let fact = TurnFact::Trace { began: true, exit: None, landed: landed.collect() };
+            observe(world, Input::Turn(fence, fact))
+        }
         [what, session, how @ ..] => {
             let fence = fence(world, session);
             observe(world, Input::Turn(fence, turn_fact(what, how)))
@@ -283,12 +303,14 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
     let name = name.to_string();
     let request = match verb {
         "add" => {
-            let harness = Harness::Command {
+            let claude = Harness::Claude { model: None, auto_approve: false };
+            let command = Harness::Command {
                 argv: vec!["/bin/true".into()],
                 framed: false,
                 rerun_on_crash: how.contains(&"rerun"),
                 takes_turns: how.contains(&"turns"),
             };
+            let harness = if how.contains(&"claude") { claude } else { command };
             Request::AddSession { by, name, harness, dir: "/tmp".into() }
         }
         "start" => Request::StartSession { by, name },
@@ -318,6 +340,18 @@ fn fence(world: &World, text: &str) -> Fence {
     fence
 }
 
+/// What was written in a run and is not over, in order.
+fn written_in(world: &World, run: crate::id::TurnNo) -> Vec<(crate::id::DeliveryNo, u32)> {
+    let open = world
+        .store
+        .deliveries
+        .values()
+        .filter(|d| d.run == Some(run) && matches!(d.state, DeliveryState::Attempting | DeliveryState::Taken));
+    let mut open: Vec<_> = open.filter(|d| d.state == DeliveryState::Attempting).map(|d| (d.no, d.attempt)).collect();
+    open.sort();
+    open
+}
+
 fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
     // An exit stands alone, or in the trace that a crash left.
     let (what, how) = match how {
@@ -330,6 +364,8 @@ fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
     let exit = |code, signal, words| Exit { code, signal, spawn_error: None, stopped: false, words: Text::from(words) };
     match (what, first) {
         ("began", _) => TurnFact::Began,
+        ("busy", _) => TurnFact::Busy,
+        ("idle", words) => TurnFact::Idle { words: Text::from(words) },
         ("exit", _) => TurnFact::Ended(exit(Some(number()), None, words)),
         ("signal", _) => TurnFact::Ended(exit(None, Some(number()), words)),
         ("stopped", words) => TurnFact::Ended(Exit { stopped: true, ..exit(None, Some(15), words) }),
@@ -338,9 +374,11 @@ fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
         ("never", "disk") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Disk },
         ("never", "counted") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Counted },
         ("lost", _) => TurnFact::Lost,
-        ("trace", "neither") => TurnFact::Trace { began: false, exit: None },
-        ("trace", "began") => TurnFact::Trace { began: true, exit: None },
-        ("trace-exit", _) => TurnFact::Trace { began: true, exit: Some(exit(Some(number()), None, words)) },
+        ("trace", "neither") => TurnFact::Trace { began: false, exit: None, landed: Vec::new() },
+        ("trace", "began") => TurnFact::Trace { began: true, exit: None, landed: Vec::new() },
+        ("trace-exit", _) => {
+            TurnFact::Trace { began: true, exit: Some(exit(Some(number()), None, words)), landed: Vec::new() }
+        }
         other => panic!("no such command: {other:?}"),
     }
 }

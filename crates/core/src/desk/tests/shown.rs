@@ -100,6 +100,11 @@ fn asks(before: &Store, after: &Store, items: &mut Items) {
 
 fn started(effect: &Effect, after: &Store, items: &mut Items) {
     match effect {
+        Effect::Run { fence, delivery } if after.turns[&fence.turn].stream => {
+            items.add(subject(after, *delivery), "its program starts");
+        }
+        Effect::Write { delivery, .. } => items.add(subject(after, *delivery), written(after, *delivery)),
+        Effect::Interrupt { fence, .. } => items.add(subject(after, after.turns[&fence.turn].cause), "is interrupted"),
         Effect::Run { delivery, .. } => items.add(subject(after, *delivery), run(after, *delivery)),
         Effect::Stop { fence } => items.add(subject(after, after.turns[&fence.turn].cause), "is stopped"),
         Effect::Settle { delivery, .. } => items.add(subject(after, *delivery), "is settled"),
@@ -119,6 +124,11 @@ fn subject(store: &Store, delivery: DeliveryNo) -> (u8, i64, String) {
     }
 }
 
+/// The same of what is written to a program that stays.
+fn written(store: &Store, delivery: DeliveryNo) -> String {
+    run(store, delivery).replacen("starts", "written", 1)
+}
+
 /// `starts`, and all that is not as usual: what it brings, what goes along, which attempt.
 fn run(store: &Store, delivery: DeliveryNo) -> String {
     let d = &store.deliveries[&delivery];
@@ -127,6 +137,7 @@ fn run(store: &Store, delivery: DeliveryNo) -> String {
         DeliveryKind::Task => "starts".to_string(),
         DeliveryKind::Answer => format!("starts, answer {text}"),
         DeliveryKind::Correction => format!("starts, correction {text}"),
+        DeliveryKind::Recover => "starts, recover".to_string(),
         DeliveryKind::Result => format!("brought {text} to {}", store.sessions[&d.session].name),
     };
     for extra in &d.extra {

@@ -174,7 +174,8 @@ impl World {
             assert_eq!(running.first().map(|t| t.no), lane.turn, "a lane knows its turn");
             let holder = lane.holder.and_then(|no| self.store.tasks.get(&no));
             assert!(holder.is_none_or(|t| t.open() && !t.awaits_asker()), "a lane is held by {holder:?}");
-            assert!(lane.holder.is_none() || lane.turn.is_some(), "a lane is held without a turn");
+            let stays = self.store.sessions.get(&lane.session).is_some_and(|s| s.harness.stays());
+            assert!(stays || lane.holder.is_none() || lane.turn.is_some(), "a lane is held without a turn");
             let waits = lane.not_before.is_some() || !lane.waits_for.is_empty();
             assert!(!waits || lane.turn.is_none(), "a lane that works waits for nothing: {lane:?}");
         }
@@ -183,7 +184,10 @@ impl World {
     fn check_effects(&self) {
         for effect in self.desk.due() {
             match effect {
-                Effect::Run { fence, .. } | Effect::Stop { fence } => {
+                Effect::Run { fence, .. }
+                | Effect::Stop { fence }
+                | Effect::Interrupt { fence, .. }
+                | Effect::Write { fence, .. } => {
                     assert_eq!(fence.boot, self.now.boot, "a turn of an earlier boot is due: {effect:?}");
                 }
                 Effect::Settle { fence, .. } => {
