@@ -44,6 +44,10 @@ impl Desk {
             // That it runs says nothing yet of what was written to it.
             TurnFact::Began if turn.stream => {}
             TurnFact::Began => self.began(now, &turn),
+            // It was ended, and not by our word: the daemon that watched it is gone, or going.
+            TurnFact::Ended(exit) | TurnFact::Trace { exit: Some(exit), .. } if exit.stopped && !turn.stopping => {
+                self.interrupted(now, &turn, exit.words.as_str());
+            }
             TurnFact::Ended(exit) | TurnFact::Trace { exit: Some(exit), .. } => {
                 // What could not be started at all has not been delivered to anybody.
                 if exit.spawn_error.is_none() {
@@ -54,10 +58,10 @@ impl Desk {
             TurnFact::Lost => {
                 self.edit_turn(turn.no, |t| t.state = TurnState::Lost);
             }
-            TurnFact::Trace { began: true, exit: None, .. } => self.interrupted(now, &turn),
+            TurnFact::Trace { began: true, exit: None, .. } => self.interrupted(now, &turn, ""),
             // Its worker has spoken: whatever the trace says, it must not run as if it had not.
             TurnFact::Trace { began: false, .. } | TurnFact::NeverBegan { .. } if self.is_taken(&turn) => {
-                self.interrupted(now, &turn);
+                self.interrupted(now, &turn, "");
             }
             TurnFact::Trace { began: false, exit: None, .. } => {
                 let retry = if turn.boot == self.meta.boot { Retry::Counted } else { Retry::Soon };
@@ -140,7 +144,8 @@ impl Desk {
         self.advance(now, turn.lane);
     }
 
-    fn interrupted(&mut self, now: &Now, turn: &Turn) {
+    /// Cut off after it had begun; `words` are the last that it said.
+    fn interrupted(&mut self, now: &Now, turn: &Turn, words: &str) {
         self.began(now, turn);
         self.close(now, turn, TurnHow::Interrupted);
         let stopping = turn.stopping;
@@ -155,7 +160,11 @@ impl Desk {
             (Some(_), None) if again && !stopping => self.plan_again(turn.cause),
             (Some(task), None) => {
                 self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
-                self.end(now, task.no, Ending::Failed, &Text::from(INTERRUPTED));
+                let said = match words.trim_end() {
+                    "" => INTERRUPTED.to_string(),
+                    words => format!("{INTERRUPTED}\n\n{words}"),
+                };
+                self.end(now, task.no, Ending::Failed, &Text::new(said));
             }
             _ => {
                 self.edit_delivery(turn.cause, |d| d.state = DeliveryState::Ended);
@@ -273,8 +282,8 @@ impl Desk {
     }
 }
 
-const INTERRUPTED: &str = "interrupted: a crash cut the command off after it had begun, and it was not run again. \
-Send a new message to run it again.";
+const INTERRUPTED: &str = "interrupted: the command was cut off after it had begun (a crash, or the end of its daemon), \
+and it was not run again. Send a new message to run it again.";
 
 /// What an exit says of a task whose worker said nothing itself.
 fn outcome(exit: &Exit) -> (Ending, Text) {
@@ -283,7 +292,7 @@ fn outcome(exit: &Exit) -> (Ending, Text) {
         return (Ending::Failed, Text::new(format!("could not be started: {why}")));
     }
     let reason = match (exit.code, exit.signal) {
-        _ if exit.stopped => "interrupted: it was ended before it was done, with its session or its daemon".to_string(),
+        _ if exit.stopped => "interrupted: its session was stopped".to_string(),
         (Some(0), _) if words.is_empty() => return (Ending::Completed, Text::from("(no output)")),
         (Some(0), _) => return (Ending::Completed, Text::from(words)),
         (Some(code), _) => format!("exit code {code}"),

@@ -207,3 +207,33 @@ fn a_number_without_end_from_a_peer_stops_nothing() {
     assert!(sent["error"].is_object());
     assert_eq!(laptop.get("/v1/status").status, 200);
 }
+
+#[test]
+fn what_may_be_run_again_is_run_again_whoever_was_killed() {
+    for launcher in [false, true] {
+        let mut lab = Lab::of(&["homeserver"]);
+        let (runs, go) = (lab.path("runs"), lab.path("go"));
+        let body = format!(
+            "echo \"ran ${{SHROOMS_REPEAT:-0}} $PPID\" >> '{}'; while [ ! -e '{}' ]; do sleep 0.02; done; echo done",
+            runs.display(),
+            go.display()
+        );
+        let command = lab.script("again.sh", &body);
+        let body = json!({"name": "again", "dir": lab.dir.path(), "command": [command], "rerun_on_crash": true});
+        assert_eq!(lab[0].post("/v1/sessions", &body).status, 201);
+        lab[0].cli(&["a2a", "send", "--id", "t", "again", "x"]);
+        poll("it runs", || lab.lines("runs").len() == 1);
+        if launcher {
+            let pid = lab.lines("runs")[0].split(' ').next_back().unwrap().parse().unwrap();
+            crate::lab::kill(pid);
+        } else {
+            lab[0].kill();
+            lab[0].start();
+        }
+        poll("it runs again, and knows it", || lab.lines("runs").get(1).is_some_and(|l| l.starts_with("ran 1")));
+        std::fs::write(&go, "").unwrap();
+        let task = lab[0].outcome("again:t");
+        assert_eq!((state(&task).as_str(), text(&task).as_str()), ("completed", "done"), "{task}");
+        assert_eq!(lab.lines("runs").len(), 2);
+    }
+}

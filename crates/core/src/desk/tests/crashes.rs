@@ -18,7 +18,7 @@ rules! {
         send tests m1 'x'
         send tests m2 'y'
         crash
-        trace tests began                       -> tests:m1 failed 'interrupted: a crash cut the command off after it had begun, and it was not run again. *'; tests:m2 starts
+        trace tests began                       -> tests:m1 failed 'interrupted: the command was cut off*'; tests:m2 starts
         began tests
         crash
         trace tests began                       -> tests:m2 failed 'interrupted: *'
@@ -178,5 +178,15 @@ rules! {
         wall 864000                             -> nothing
         wait 1                                  -> ask a1 send 2
         exit tests 0 'fine'                     -> tests:m1 completed 'fine'
+    "
+
+    what_its_daemons_end_cut_off_is_run_again_where_that_is_allowed "
+        session add again rerun
+        send again m1 'x'
+        began again
+        stopped again 'half'                    -> again:m1 starts, attempt 2, a repeat
+        session stop again                      -> again:m1 is stopped; session again stopped 'by the owner'
+        began again
+        stopped again 'half'                    -> again:m1 failed 'interrupted: its session was stopped | half'
     "
 }

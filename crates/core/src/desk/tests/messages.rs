@@ -8,7 +8,7 @@ rules! {
         send tests m1 'run it'                  -> again tests:m1 submitted
         crash
         send tests m1 'run it'                  -> again tests:m1 submitted
-        trace tests began                       -> tests:m0 failed 'interrupted: a crash cut the command off after it had begun, and it was not run again. Send a new message to run it again.'; tests:m1 starts
+        trace tests began                       -> tests:m0 failed 'interrupted: the command was cut off after it had begun (a crash, or the end of its daemon), and it was not run again. Send a new message to run it again.'; tests:m1 starts
         send tests m1 'run it'                  -> again tests:m1 submitted
         began tests                             -> tests:m1 working
         send tests m1 'run it'                  -> again tests:m1 working

@@ -18,7 +18,7 @@ rules! {
         send tests m2 'y'
         began tests
         session stop tests                      -> session tests stopped 'by the owner'; tests:m1 is stopped
-        stopped tests 'half'                    -> tests:m1 failed 'interrupted: it was ended before it was done, with its session or its daemon | half'
+        stopped tests 'half'                    -> tests:m1 failed 'interrupted: its session was stopped | half'
         wait 600                                -> nothing
         session start tests                     -> session tests ready; tests:m2 starts
     "
@@ -49,7 +49,7 @@ rules! {
         began tests
         session stop tests
         session start tests                     -> session tests ready
-        stopped tests                           -> tests:m1 failed 'interrupted: it was ended before it was done, with its session or its daemon'; tests:m2 starts
+        stopped tests                           -> tests:m1 failed 'interrupted: its session was stopped'; tests:m2 starts
     "
 
     removing_a_session_cancels_what_is_open_and_frees_the_name "

@@ -9,7 +9,7 @@ rules! {
         exit tests 2 'no such file'             -> tests:m3 failed 'exit code 2 | no such file'; tests:m4 starts
         exit tests 1                            -> tests:m4 failed 'exit code 1'; tests:m5 starts
         signal tests 9 'killed'                 -> tests:m5 failed 'ended by signal 9 | killed'; tests:m6 starts
-        stopped tests 'half'                    -> tests:m6 failed 'interrupted: it was ended before it was done, with its session or its daemon | half'
+        stopped tests 'half'                    -> tests:m6 failed 'interrupted: the command was cut off* | half'
     "
 
     an_explicit_update_wins_over_the_exit "
