@@ -9,6 +9,9 @@ mod read;
 mod schema;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::StoreError;
 pub use log::{LogLine, LogReader, LogWriter};
 pub use read::{AskPage, Feed, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};

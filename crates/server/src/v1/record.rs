@@ -272,14 +272,14 @@ mod tests {
                 "working",
                 TaskState::Working,
                 false,
-                Some("homeserver is away; this is what was last known (it"),
+                Some("this is what homeserver last said; that it is cancelled"),
             ),
             (
                 record(AskState::Open, Some("working"), None),
                 "working",
                 TaskState::Working,
                 false,
-                Some("homeserver is away; this is what was last known"),
+                Some("this is what homeserver last said"),
             ),
             (
                 record(AskState::Open, Some("input-required"), Some("Which?")),

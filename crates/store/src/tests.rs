@@ -1,0 +1,236 @@
+//! The store with a real desk's rows: what was committed is there after a reopening, what was not
+//! is not, and what cannot be read is left as it is.
+
+use std::path::Path;
+
+use shrooms_core::desk::{Done, Exit, Input, Place, Request, SendReq, TurnFact};
+use shrooms_core::digest::Digest;
+use shrooms_core::row::{Change, Harness, Meta};
+use shrooms_core::{Boot, Desk, Now, Principal, Text};
+
+use crate::{LogLine, LogReader, LogWriter, Reader, Store, StoreError, TaskFilter};
+
+const NOW: Now = Now { wall: 1_791_450_902_000, served: 0, boot: Boot(1) };
+
+/// A desk over a store, as the engine has them.
+struct Pair {
+    desk: Desk,
+    store: Store,
+    wall: i64,
+}
+
+fn open(dir: &Path) -> Pair {
+    let store = Store::open(dir).unwrap();
+    let meta = store.meta().unwrap().unwrap_or_else(|| Meta::new("0123456789abcdef".into()));
+    let now = Now { boot: Boot(meta.boot.0 + 1), ..NOW };
+    let place = Place { machine: "home".into() };
+    let desk = Desk::load(place, meta, store.open_rows().unwrap(), &now);
+    let mut pair = Pair { desk, store, wall: NOW.wall };
+    pair.commit();
+    pair
+}
+
+impl Pair {
+    fn now(&mut self) -> Now {
+        self.wall += 1_000;
+        Now { wall: self.wall, boot: self.desk.boot(), ..NOW }
+    }
+
+    fn request(&mut self, request: Request) -> Result<Done, shrooms_core::Refusal> {
+        let loaded = self.store.load(&self.desk.wants(&request)).unwrap();
+        let now = self.now();
+        let done = self.desk.handle(now, Input::Request(Box::new(request), Box::new(loaded)));
+        self.commit();
+        done
+    }
+
+    fn commit(&mut self) {
+        let changes = self.desk.take_changes();
+        self.store.commit(&changes).unwrap();
+        self.desk.settled();
+    }
+
+    fn session(&mut self, name: &str) {
+        let harness =
+            Harness::Command { argv: vec!["true".into()], framed: false, rerun_on_crash: false, takes_turns: false };
+        let add = Request::AddSession { by: Principal::Owner, name: name.into(), harness, dir: "/".into() };
+        self.request(add).unwrap();
+    }
+
+    fn send(&mut self, session: &str, mid: &str, text: &str) -> Result<(String, bool), shrooms_core::Refusal> {
+        let send = SendReq {
+            by: Principal::Owner,
+            claim: None,
+            session: session.into(),
+            mid: mid.into(),
+            task: None,
+            text: Text::from(text),
+            digest: Digest::of([text.as_bytes()]),
+            title: None,
+            context: Some("ctx".into()),
+            refs: vec![],
+            fresh: false,
+            ask: None,
+            random: 7,
+        };
+        match self.request(Request::Send(send))? {
+            Done::Task { task, made } => Ok((task.id.clone(), made)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn exit(&mut self, words: &str) {
+        let effect = self.desk.take_due().into_iter().find_map(|e| match e {
+            shrooms_core::Effect::Run { fence, .. } => Some(fence),
+            _ => None,
+        });
+        let exit = Exit { code: Some(0), signal: None, spawn_error: None, stopped: false, words: Text::from(words) };
+        let now = self.now();
+        self.desk.handle(now, Input::Turn(effect.expect("a run"), TurnFact::Ended(exit))).unwrap();
+        self.commit();
+    }
+}
+
+#[test]
+fn what_was_committed_is_there_after_a_reopening_and_the_same_message_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    assert_eq!(pair.send("a", "m1", "one").unwrap(), ("a:m1".into(), true));
+    assert_eq!(pair.send("a", "m2", "two").unwrap(), ("a:m2".into(), true));
+    pair.exit("done");
+    drop(pair);
+    let mut pair = open(dir.path());
+    assert_eq!(pair.desk.boot(), Boot(2));
+    // One that has ended is known from the store, one that waits from the desk.
+    assert_eq!(pair.send("a", "m1", "one").unwrap(), ("a:m1".into(), false));
+    assert_eq!(pair.send("a", "m2", "two").unwrap(), ("a:m2".into(), false));
+    assert!(pair.send("a", "m1", "other").is_err());
+    let reader = Reader::open(dir.path()).unwrap();
+    let task = reader.task("a:m1").unwrap().unwrap();
+    let texts = reader.texts(&task).unwrap();
+    assert_eq!(texts.words.as_deref(), Some("done"));
+    assert_eq!(texts.asked, [("m1".to_string(), "one".to_string())]);
+    assert_eq!(reader.session_named("a").unwrap().unwrap().name, "a");
+    assert!(reader.session_named("b").unwrap().is_none() && reader.task("a:x").unwrap().is_none());
+}
+
+#[test]
+fn a_commit_that_fails_leaves_nothing_of_its_batch() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    pair.send("a", "m1", "one").unwrap();
+    let reader = Reader::open(dir.path()).unwrap();
+    let task = reader.task("a:m1").unwrap().unwrap();
+    let before = pair.store.meta().unwrap();
+    // The second change breaks the rule that a text is written once.
+    let mut other = task.clone();
+    other.title = Some("changed".into());
+    let batch = [
+        Change::Task(std::sync::Arc::new(other)),
+        Change::Blob(task.request.no, Text::from("again")),
+        Change::Meta(Meta::new("another".into())),
+    ];
+    assert!(pair.store.commit(&batch).is_err());
+    assert_eq!(reader.task("a:m1").unwrap().unwrap(), task);
+    assert_eq!(pair.store.meta().unwrap(), before);
+    assert_eq!(pair.store.text(task.request.no).unwrap(), "one");
+}
+
+#[test]
+fn pages_hold_every_task_once_the_newest_change_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    for n in 0..23 {
+        pair.send("a", &format!("m{n}"), "x").unwrap();
+    }
+    let reader = Reader::open(dir.path()).unwrap();
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = reader.tasks(&TaskFilter { limit: 10, after, ..TaskFilter::default() }).unwrap();
+        assert_eq!(page.total, 23);
+        seen.extend(page.tasks.iter().map(|t| t.mid.clone()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<String> = (0..23).rev().map(|n| format!("m{n}")).collect();
+    assert_eq!(seen, expected);
+    let none = TaskFilter { context: Some("other".into()), limit: 10, ..TaskFilter::default() };
+    assert_eq!(reader.tasks(&none).unwrap().total, 0);
+    let waiting = reader.task("a:m5").unwrap().unwrap();
+    assert_eq!(reader.texts(&waiting).unwrap().place, 5, "the first runs, four are before it");
+    assert_eq!(reader.events(0, 100).unwrap().events.len(), 24);
+}
+
+#[test]
+fn a_state_that_cannot_be_used_is_left_as_it_is() {
+    let made = |make: &dyn Fn(&Path)| {
+        let dir = tempfile::tempdir().unwrap();
+        drop(open(dir.path()));
+        make(dir.path());
+        let error = Store::open(dir.path()).err();
+        (error, dir)
+    };
+    let (error, dir) =
+        made(&|dir| std::fs::write(dir.join("state.db"), "not a database, but long enough for one").unwrap());
+    assert!(matches!(error, Some(StoreError::Damaged { .. })), "{error:?}");
+    assert!(std::fs::read_to_string(dir.path().join("state.db")).unwrap().starts_with("not a"));
+    let (error, _dir) = made(&|dir| {
+        let db = rusqlite::Connection::open(dir.join("state.db")).unwrap();
+        db.pragma_update(None, "user_version", 99).unwrap();
+    });
+    assert!(matches!(error, Some(StoreError::Newer { found: 99, .. })), "{error:?}");
+    let (error, dir) = made(&|dir| {
+        Store::open(dir).unwrap().mark().unwrap();
+        std::fs::remove_file(dir.join("state.db")).unwrap();
+    });
+    assert!(matches!(error, Some(StoreError::Damaged { .. })), "{error:?}");
+    assert!(!dir.path().join("state.db").exists());
+}
+
+#[test]
+fn one_daemon_has_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = crate::Lock::take(dir.path()).unwrap();
+    assert!(matches!(crate::Lock::take(dir.path()), Err(StoreError::Locked { .. })));
+    drop(first);
+    assert!(crate::Lock::take(dir.path()).is_ok());
+}
+
+#[test]
+fn the_log_is_read_in_order_and_begun_anew_when_it_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |session, text: &str| LogLine { seq: 0, session, at: 1, kind: "words", task: None, text: text.into() };
+    let log = LogWriter::open(dir.path()).unwrap();
+    let reader = LogReader::open(dir.path());
+    for n in 1..=5 {
+        log.add(line(1, &format!("line {n}")));
+        log.add(line(2, "of another"));
+    }
+    until_written(&reader, 5);
+    let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text).collect::<Vec<_>>();
+    assert_eq!(texts(reader.lines(1, 0, 2).unwrap()), ["line 4", "line 5"], "the newest");
+    let third = reader.lines(1, 0, 100).unwrap()[2].seq;
+    assert_eq!(texts(reader.lines(1, third, 100).unwrap()), ["line 4", "line 5"], "what came after");
+    assert_eq!(log.dropped(), 0);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("log.db"), "damaged, and long enough to be looked at as a database").unwrap();
+    LogWriter::open(dir.path()).unwrap();
+    assert!(dir.path().join("log.db.damaged").exists());
+}
+
+/// Waits for the log's thread, with a bound.
+fn until_written(reader: &LogReader, lines: usize) {
+    for _ in 0..1_000 {
+        if reader.lines(1, 0, 100).unwrap().len() >= lines {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the log is not written");
+}
