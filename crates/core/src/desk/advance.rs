@@ -44,19 +44,9 @@ impl Desk {
     pub(super) fn plan_task(&mut self, lane: LaneNo, task_no: TaskNo) -> Option<Delivery> {
         let task = self.tasks.get(task_no).cloned()?;
         let delivery = Delivery {
-            no: DeliveryNo(self.next()),
-            session: task.session,
-            lane,
-            kind: DeliveryKind::Task,
             task: Some(task_no),
-            ask: None,
             text: Some(task.request),
-            extra: Vec::new(),
-            run: None,
-            state: DeliveryState::Planned,
-            attempt: 0,
-            misses: Vec::new(),
-            repeat: false,
+            ..Delivery::planned(DeliveryNo(self.next()), task.session, lane, DeliveryKind::Task)
         };
         self.edit_task(task_no, |t| t.dispatched = true);
         self.insert_delivery(delivery.clone());

@@ -38,19 +38,9 @@ impl Desk {
         let (lane, session) = (session.lane, session.uid);
         let delivery = DeliveryNo(self.next());
         self.insert_delivery(Delivery {
-            no: delivery,
-            session,
-            lane,
-            kind: DeliveryKind::Result,
-            task: None,
             ask: Some(no),
             text: outcome(&ask),
-            extra: Vec::new(),
-            run: None,
-            state: DeliveryState::Planned,
-            attempt: 0,
-            misses: Vec::new(),
-            repeat: false,
+            ..Delivery::planned(delivery, session, lane, DeliveryKind::Result)
         });
         self.edit_ask(no, |a| a.telling = Some(delivery));
         self.advance(now, lane);

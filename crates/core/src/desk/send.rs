@@ -8,9 +8,7 @@ use crate::name::AgentRef;
 use crate::near;
 use crate::principal::{Principal, Sender};
 use crate::refusal::{Refusal, when};
-use crate::row::{
-    AskedBy, Delivery, DeliveryKind, DeliveryState, EndsBy, EventKind, Gate, Message, Session, SessionState, Task,
-};
+use crate::row::{AskedBy, Delivery, DeliveryKind, EndsBy, EventKind, Gate, Message, Session, SessionState, Task};
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 
@@ -255,19 +253,14 @@ impl Desk {
             at: now.stamp(),
         };
         let delivery = Delivery {
-            no: DeliveryNo(self.next()),
-            session: task.session,
-            lane: task.lane,
-            kind: if first { DeliveryKind::Answer } else { DeliveryKind::Correction },
             task: Some(task.no),
-            ask: None,
             text: Some(text),
-            extra: Vec::new(),
-            run: None,
-            state: DeliveryState::Planned,
-            attempt: 0,
-            misses: Vec::new(),
-            repeat: false,
+            ..Delivery::planned(
+                DeliveryNo(self.next()),
+                task.session,
+                task.lane,
+                if first { DeliveryKind::Answer } else { DeliveryKind::Correction },
+            )
         };
         self.insert_message(message);
         self.insert_delivery(delivery);

@@ -216,19 +216,9 @@ impl Desk {
         let text = self.tasks.get(task).map(|t| t.request);
         let no = DeliveryNo(self.next());
         self.insert_delivery(Delivery {
-            no,
-            session,
-            lane,
-            kind: DeliveryKind::Recover,
             task: Some(task),
-            ask: None,
             text,
-            extra: Vec::new(),
-            run: None,
-            state: DeliveryState::Planned,
-            attempt: 0,
-            misses: Vec::new(),
-            repeat: false,
+            ..Delivery::planned(no, session, lane, DeliveryKind::Recover)
         });
     }
 

@@ -261,6 +261,27 @@ pub enum TurnHow {
     NeverBegan,
 }
 
+impl Delivery {
+    /// One that is planned, and about nothing yet.
+    pub fn planned(no: DeliveryNo, session: SessionUid, lane: LaneNo, kind: DeliveryKind) -> Delivery {
+        Delivery {
+            no,
+            session,
+            lane,
+            kind,
+            task: None,
+            ask: None,
+            text: None,
+            run: None,
+            extra: Vec::new(),
+            state: DeliveryState::Planned,
+            attempt: 0,
+            misses: Vec::new(),
+            repeat: false,
+        }
+    }
+}
+
 impl Task {
     /// Not ended.
     pub fn open(&self) -> bool {
