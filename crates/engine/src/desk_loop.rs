@@ -24,6 +24,10 @@ use crate::error::EngineError;
 const BATCH: usize = 256;
 /// The watchdog's pass: the longest that the desk goes without a look at the time.
 const PASS: Duration = Duration::from_secs(30);
+/// Events are kept for 7 days …
+const FEED_MS: i64 = 7 * 86_400_000;
+/// … and looked through once an hour.
+const PRUNE_EVERY_MS: i64 = 3_600_000;
 /// How soon a commit that failed is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -59,6 +63,8 @@ pub(crate) struct DeskLoop {
     /// Served time was last written at (ms).
     written: i64,
     failing: bool,
+    /// When old events were last dropped (wall, ms).
+    pruned: i64,
 }
 
 impl DeskLoop {
@@ -81,6 +87,7 @@ impl DeskLoop {
             started: BTreeSet::new(),
             written: 0,
             failing: false,
+            pruned: 0,
         }
     }
 
@@ -187,6 +194,7 @@ impl DeskLoop {
             // A tick cannot be refused either.
             let _ = self.desk.handle(now, Input::Tick);
             self.inner.hub.sweep();
+            self.prune(now.wall);
         }
         let changes = self.desk.take_changes();
         let only_time = changes.iter().all(|c| matches!(c, Change::Meta(_)));
@@ -208,6 +216,17 @@ impl DeskLoop {
                 self.carry_out(&changes, main);
             }
             Err(error) => self.refuse(answers, &error, now),
+        }
+    }
+
+    /// Keeps the event feed within its age.
+    fn prune(&mut self, wall: i64) {
+        if (wall - self.pruned).abs() < PRUNE_EVERY_MS || self.failing {
+            return;
+        }
+        self.pruned = wall;
+        if let Err(error) = self.store.prune_events(wall - FEED_MS) {
+            tracing::warn!(%error, "old events could not be dropped; it is tried again");
         }
     }
 

@@ -168,6 +168,25 @@ fn pages_hold_every_task_once_the_newest_change_first() {
 }
 
 #[test]
+fn old_events_are_dropped_and_the_feed_says_where_it_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    for n in 0..5 {
+        pair.send("a", &format!("m{n}"), "x").unwrap();
+    }
+    let reader = Reader::open(dir.path()).unwrap();
+    let all = reader.events(0, 100).unwrap();
+    assert_eq!((all.oldest, all.events.len()), (1, 6));
+    assert_eq!(pair.store.prune_events(all.events[3].at).unwrap(), 3);
+    let left = reader.events(0, 100).unwrap();
+    assert_eq!((left.oldest, left.events.len()), (4, 3));
+    assert_eq!(pair.store.prune_events(0).unwrap(), 0);
+    assert_eq!(pair.store.prune_events(i64::MAX).unwrap(), 3);
+    assert_eq!(reader.events(0, 100).unwrap().oldest, 0);
+}
+
+#[test]
 fn a_state_that_cannot_be_used_is_left_as_it_is() {
     let made = |make: &dyn Fn(&Path)| {
         let dir = tempfile::tempdir().unwrap();

@@ -96,6 +96,16 @@ impl Store {
         Ok(Store { db, path })
     }
 
+    /// Drops events older than `before` (wall milliseconds): readers that are further behind are told
+    /// to read anew. Returns how many.
+    pub fn prune_events(&mut self, before: i64) -> Result<usize, StoreError> {
+        let path = self.path.display().to_string();
+        // By number, which is the key: events come in the order of their numbers.
+        let sql =
+            "DELETE FROM event WHERE seq < (SELECT COALESCE(MIN(seq), 9223372036854775807) FROM event WHERE at >= ?1)";
+        self.db.execute(sql, [before]).map_err(|e| StoreError::sort(e, &path))
+    }
+
     /// Marks the directory as one that holds a state, for every later start.
     pub fn mark(&self) -> Result<(), StoreError> {
         let dir = self.path.parent().unwrap_or(Path::new("."));
