@@ -59,7 +59,7 @@ impl Suite {
     }
 }
 
-pub static SUITES: [Suite; 4] = [
+pub static SUITES: [Suite; 5] = [
     Suite {
         name: "tidy",
         about: "format, clippy, house rules",
@@ -79,6 +79,12 @@ pub static SUITES: [Suite; 4] = [
         steps: daemon,
     },
     Suite {
+        name: "mcp",
+        about: "the MCP server, driven by the official clients",
+        budget: Budget { full: 120, quick: None },
+        steps: mcp,
+    },
+    Suite {
         name: "deny",
         about: "banned crates, licences, sources",
         budget: Budget { full: 600, quick: None },
@@ -86,9 +92,9 @@ pub static SUITES: [Suite; 4] = [
     },
 ];
 
-/// The end-to-end test files of the binary that the `daemon` suite runs; `tidy` sees to it that no
-/// other one is there, unrun.
-pub const AGENT_TESTS: [&str; 1] = ["daemon"];
+/// The end-to-end test files of the binary that a suite runs; `tidy` sees to it that no other one is
+/// there, unrun.
+pub const AGENT_TESTS: [&str; 2] = ["daemon", "mcp"];
 
 /// How many end-to-end tests run at once: each has daemons and their children, and the budget is
 /// for two cores.
@@ -142,13 +148,24 @@ fn core(run: Run) -> Vec<Step> {
     steps
 }
 
-fn daemon(run: Run) -> Vec<Step> {
+/// One of the end-to-end test files, with the binary that it drives.
+fn end_to_end(test: &str, quick: bool) -> Vec<Step> {
     let package = "-p shrooms-agent --features crash-points";
+    let libtest = format!("--nocapture --test-threads={DAEMON_THREADS}");
     let mut steps = vec![Step::Build(cargo(&format!("build --locked {package} --bin shrooms-agent")))];
-    for test in AGENT_TESTS {
-        let libtest = format!("--nocapture --test-threads={DAEMON_THREADS}");
-        steps.extend(built_tests(&format!("{package} --test {test}"), &libtest, run.quick));
-    }
+    steps.extend(built_tests(&format!("{package} --test {test}"), &libtest, quick));
+    steps
+}
+
+fn daemon(run: Run) -> Vec<Step> {
+    end_to_end("daemon", run.quick)
+}
+
+/// The clients are packages of node, installed as their lock file says; without node the script
+/// installs nothing, and the tests skip themselves.
+fn mcp(run: Run) -> Vec<Step> {
+    let mut steps = vec![Step::Build(line("sh", "crates/shrooms-agent/tests/mcp/node/install.sh target/mcp-node"))];
+    steps.extend(end_to_end("mcp", run.quick));
     steps
 }
 
@@ -207,6 +224,17 @@ mod tests {
                 "build cargo test --locked --no-run -p shrooms-agent --features crash-points --test daemon",
                 "tests SHROOMS_TEST_QUICK=1 cargo test --locked --no-fail-fast -p shrooms-agent --features \
                  crash-points --test daemon -- --nocapture --test-threads=4",
+            ],
+        );
+        check(
+            "mcp",
+            false,
+            &[
+                "build sh crates/shrooms-agent/tests/mcp/node/install.sh target/mcp-node",
+                "build cargo build --locked -p shrooms-agent --features crash-points --bin shrooms-agent",
+                "build cargo test --locked --no-run -p shrooms-agent --features crash-points --test mcp",
+                "tests cargo test --locked --no-fail-fast -p shrooms-agent --features crash-points --test mcp -- \
+                 --nocapture --test-threads=4",
             ],
         );
         check(

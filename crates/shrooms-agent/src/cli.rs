@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use crate::context::{Context, Place};
 use crate::env::Env;
 use crate::report::{Exit, Failure};
-use crate::{demo, serve};
+use crate::{demo, mcp, serve};
 
 /// Agents on your machines that ask one another, and see each task through
 #[derive(Debug, Parser)]
@@ -56,6 +56,7 @@ pub struct Globals {
 pub enum Verb {
     Serve(serve::Args),
     Demo(demo::Args),
+    Mcp(mcp::Args),
     /// Ask agents, and see to what was asked
     #[command(subcommand)]
     A2a(a2a::Verb),
@@ -108,6 +109,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Demo(args) => demo::run(args, &place),
         Verb::A2a(verb) => block_on(a2a::run(verb, &client(place)?)),
         Verb::Session(verb) => block_on(session::run(verb, &client(place)?)),
+        Verb::Mcp(args) => block_on(mcp::run(args, client(place)?)),
         Verb::Status(args) => block_on(status::run(args, &client(place)?)),
         Verb::Events(args) => block_on(events::run(args, &client(place)?)),
     }
@@ -116,7 +118,11 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
 /// A client does one thing at a time: one thread is enough, and starts faster.
 fn block_on(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::new(format!("the system lacks something: {error}")))?.block_on(verb)
+    let runtime = runtime.map_err(|error| Failure::new(format!("the system lacks something: {error}")))?;
+    let ended = runtime.block_on(verb);
+    // A read of stdin that waits for its end is left behind.
+    runtime.shutdown_background();
+    ended
 }
 
 #[cfg(test)]

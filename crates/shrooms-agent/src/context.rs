@@ -22,6 +22,8 @@ pub struct Place {
     pub state: PathBuf,
     /// Told by `--state`, so that a command that is proposed must say it, too.
     by_flag: bool,
+    /// The session that this process belongs to, if it is one of that daemon: how its asks are marked.
+    pub session: Option<String>,
     /// The pass of the session that this process belongs to, if it is one of that daemon.
     pass: Option<Secret>,
 }
@@ -37,7 +39,8 @@ impl Place {
         let state = absolute(&named.ok_or_else(nowhere)?)?;
         // A pass is another daemon's business when another one is meant.
         let own = globals.state.is_none() || env.state.as_deref() == Some(state.as_path());
-        Ok(Place { state, by_flag: globals.state.is_some(), pass: env.pass.filter(|_| own) })
+        let session = env.session.filter(|_| own && env.pass.is_some());
+        Ok(Place { state, by_flag: globals.state.is_some(), session, pass: env.pass.filter(|_| own) })
     }
 
     /// Where its daemon listens.
@@ -153,6 +156,7 @@ mod tests {
         let globals = Globals { state: flag.map(PathBuf::from), json: false, socket: None };
         let env = Env {
             state: in_env.map(PathBuf::from),
+            session: Some("build".into()),
             pass: Some(Secret::new("p")),
             home: Some("/home/ann".into()),
             ..Env::default()
@@ -173,6 +177,7 @@ mod tests {
             assert_eq!(place.state, PathBuf::from(state));
             assert_eq!(place.socket(), PathBuf::from(state).join("agent.sock"));
             assert_eq!(place.pass.is_some(), has_pass, "{state}");
+            assert_eq!(place.session.is_some(), has_pass, "{state}");
             assert_eq!(place.command("serve"), command);
         }
         assert!(Place::new(&Globals::default(), Env::default()).is_err());

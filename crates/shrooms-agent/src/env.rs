@@ -15,6 +15,8 @@ use crate::report::Failure;
 pub struct Env {
     /// `SHROOMS_AGENT_STATE`: the state directory of the daemon that is meant.
     pub state: Option<PathBuf>,
+    /// `SHROOMS_AGENT_SESSION`: the name of the session that this process belongs to.
+    pub session: Option<String>,
     /// `SHROOMS_AGENT_PASS`: which session of that daemon this process belongs to.
     pub pass: Option<Secret>,
     /// `XDG_DATA_HOME`.
@@ -30,6 +32,7 @@ impl Env {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         Env {
             state: var("SHROOMS_AGENT_STATE").map(PathBuf::from),
+            session: var("SHROOMS_AGENT_SESSION").map(|name| name.to_string_lossy().into_owned()),
             // One that is no text was not given out by a daemon, and is refused as any wrong one.
             pass: var("SHROOMS_AGENT_PASS").map(|pass| Secret::new(pass.to_string_lossy())),
             data_home: var("XDG_DATA_HOME").map(PathBuf::from),
@@ -79,6 +82,12 @@ pub fn log_filter() -> String {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let filter = std::env::var("SHROOMS_AGENT_LOG");
     filter.ok().filter(|f| !f.is_empty()).unwrap_or_else(|| "info".into())
+}
+
+/// `SHROOMS_AGENT_LOG` where it asks for the details that only a search for a fault needs.
+pub fn debug_filter() -> Option<String> {
+    let filter = log_filter();
+    (filter.contains("debug") || filter.contains("trace")).then_some(filter)
 }
 
 /// A directory as the daemon needs it, which runs elsewhere: from the root on.

@@ -3,13 +3,16 @@
 //! Here only: what was asked for, who does it, and the exit code. Only this crate prints, and only
 //! `env` looks at the environment.
 
+mod agents;
 mod api;
 mod cli;
 mod context;
 mod demo;
 mod env;
+mod mcp;
 mod output;
 mod report;
+mod request;
 mod serve;
 mod task;
 mod text;

@@ -51,6 +51,27 @@ impl Known {
         self.task.metadata.as_ref()?.get(SEQ)?.as_u64()
     }
 
+    /// Its worker has it: it does not wait in a queue, and for no machine that is away.
+    pub fn has_started(&self) -> bool {
+        self.state() != TaskState::Submitted
+    }
+
+    /// It waits for its asker to say something.
+    pub fn asks_back(&self) -> bool {
+        self.state() == TaskState::InputRequired
+    }
+
+    /// The task's own id, as its worker knows it.
+    pub fn id(&self) -> &str {
+        &self.task.id
+    }
+
+    /// Who asked, and the title, where it has one.
+    pub fn about(&self) -> (Option<&str>, Option<&str>) {
+        let text = |key| shrooms::text(self.task.metadata.as_ref(), key);
+        (text(shrooms::FROM), text(shrooms::TITLE))
+    }
+
     /// The exit code of a verb that shows the task as its result.
     pub fn exit(&self) -> Exit {
         exit_of(self.state())
@@ -77,11 +98,16 @@ impl Known {
     }
 
     fn text_as(&self, reference: &str) -> String {
+        self.text_with(reference, &[], |text| text.to_owned())
+    }
+
+    /// The same by another name, with more notes, and with the peer's text as `peer` makes it.
+    pub fn text_with(&self, reference: &str, more: &[String], peer: impl Fn(&str) -> String) -> String {
         let mut out = format!("task {}: {}\n", one_line(reference), self.state().word());
-        for note in self.notes() {
+        for note in self.notes().iter().chain(more) {
             out.push_str(&format!("({note})\n"));
         }
-        let words = self.words();
+        let words = peer(&self.words());
         if !words.is_empty() {
             out.push('\n');
             out.push_str(&words);

@@ -2,12 +2,12 @@
 //! nothing: when it is over or broken off, the task goes on, and what is printed says how to go on.
 //! Must not know which verb waits.
 
-use std::cell::RefCell;
 use std::future::pending;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use shrooms_outbound::LocalError;
+use tokio::sync::watch;
 use tokio::time::{interval, sleep};
 
 use crate::context::{Context, task_path};
@@ -27,6 +27,10 @@ const SLACK: Duration = Duration::from_secs(30);
 /// Between two tries when the daemon is gone, and between two requests when it answered at once
 /// without anything new: nobody sees a second, and it costs nothing.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// The most while it has not started: the worker's machine is looked at again and again, for it does
+/// not report that a task moves up in its queue. The first looks come sooner.
+const QUEUE_SECS: u64 = 5;
 
 /// A daemon that is restarted is back within seconds; half a minute covers a slow machine.
 const TRIES: u32 = 30;
@@ -90,17 +94,17 @@ pub async fn show(context: &Context, known: Known, args: WaitArgs) -> Result<Exi
         context.out.show(&known.answer, |_| known.text())?;
         return Ok(known.exit());
     }
-    let known = RefCell::new(known);
+    let (known, seen) = watch::channel(known);
     let progress = Progress::new();
     let end = tokio::select! {
         biased;
         () = interrupt() => Ok(End::Interrupted),
-        asked = ask_until_outcome(context, &known, args.timeout) => asked.map(|()| End::Outcome),
+        asked = until_outcome(context, &known, args.timeout) => asked.map(|()| End::Outcome),
         () = sleep(Duration::from_secs(args.timeout)) => Ok(End::TimeOver),
-        () = progress.run(&known) => Ok(End::TimeOver),
+        () = progress.run(&seen) => Ok(End::TimeOver),
     };
     progress.clear();
-    let known = known.into_inner();
+    let known = seen.borrow().clone();
     let go_on = context.place.command(&format!("a2a get --wait {}", known.reference));
     match end.map_err(|failure| failure.hint(format!("the task goes on; to wait again: {go_on}")))? {
         End::Outcome => {
@@ -126,18 +130,26 @@ pub async fn interrupt() {
     }
 }
 
-async fn ask_until_outcome(context: &Context, known: &RefCell<Known>, secs: u64) -> Result<(), Failure> {
+/// Keeps `known` as the task stands, until it has an outcome. Nothing else ends it.
+///
+/// # Errors
+/// The daemon refused, or has been gone for too long.
+pub async fn until_outcome(context: &Context, known: &watch::Sender<Known>, secs: u64) -> Result<(), Failure> {
     let mut patience = Patience::new();
+    let mut looks = 1;
     loop {
-        let (reference, seen) = {
+        let (reference, seen, most) = {
             let known = known.borrow();
             if known.has_outcome() {
                 return Ok(());
             }
-            (known.reference.clone(), known.seq())
+            let most = if known.has_started() { HOLD_SECS } else { QUEUE_SECS.min(looks) };
+            (known.reference.clone(), known.seq(), most)
         };
+        looks += 1;
         let seen = seen.map(|seq| format!("&seen={seq}")).unwrap_or_default();
-        let hold = secs.min(HOLD_SECS);
+        let hold = secs.min(most);
+        let pause = sleep(PAUSE);
         let path = task_path(&reference, &format!("?wait={hold}{seen}"))?;
         let answer = match context.client.get_within(&path, Duration::from_secs(hold) + SLACK).await {
             Ok(answer) => answer,
@@ -149,9 +161,9 @@ async fn ask_until_outcome(context: &Context, known: &RefCell<Known>, secs: u64)
         patience.restore();
         let newer = Known::read(answer, &reference)?;
         let same = newer.seq() == known.borrow().seq() && !newer.has_outcome();
-        known.replace(newer);
+        known.send_replace(newer);
         if same {
-            sleep(PAUSE).await;
+            pause.await;
         }
     }
 }
@@ -167,7 +179,7 @@ impl Progress {
     }
 
     /// Shows where the task stands, every second, and never returns.
-    async fn run(&self, known: &RefCell<Known>) {
+    async fn run(&self, known: &watch::Receiver<Known>) {
         if !self.terminal {
             return pending().await;
         }
@@ -194,7 +206,7 @@ impl Progress {
 }
 
 /// Seconds for people.
-fn duration(secs: u64) -> String {
+pub fn duration(secs: u64) -> String {
     match (secs / 60, secs % 60) {
         (0, secs) => format!("{secs} s"),
         (mins, secs) => format!("{mins} min {secs} s"),

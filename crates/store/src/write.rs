@@ -18,6 +18,11 @@ use crate::{StoreError, schema};
 /// How long the writer waits for a lock: only a person with a database tool can hold one.
 const BUSY_MS: u64 = 5_000;
 
+/// How often the lock is tried …
+const TRIES: u32 = 20;
+/// … in one second all together: long for a process to begin, short for a person to wait.
+const BETWEEN_TRIES: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// The right to serve a state directory; released when the process ends, however it does.
 pub struct Lock {
     _file: File,
@@ -29,11 +34,16 @@ impl Lock {
         let shown = dir.display().to_string();
         let broken = |e: std::io::Error| StoreError::Directory { dir: shown.clone(), why: e.to_string() };
         let file = File::options().create(true).truncate(false).write(true).open(dir.join("lock")).map_err(broken)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
-            Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked { dir: shown }),
-            Err(std::fs::TryLockError::Error(e)) => Err(broken(e)),
+        // A daemon that was killed while it started a process leaves the lock, for a moment, with a
+        // child that is not yet its own program.
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+                Err(std::fs::TryLockError::Error(e)) => return Err(broken(e)),
+            }
         }
+        Err(StoreError::Locked { dir: shown })
     }
 }
 

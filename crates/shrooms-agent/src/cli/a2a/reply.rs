@@ -1,9 +1,8 @@
 //! `a2a reply`: more on a task that was asked.
 
-use serde::Serialize;
-
 use crate::context::{Context, task_path};
 use crate::report::{self, Exit, Failure};
+use crate::request::Answer;
 use crate::task::Known;
 use crate::text::TextArgs;
 use crate::wait::{self, WaitArgs};
@@ -30,12 +29,6 @@ pub struct Args {
     text: TextArgs,
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    text: &'a str,
-    id: &'a str,
-}
-
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
     let text = args.text.read()?;
     let id = match args.id {
@@ -43,7 +36,7 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
         None => env::message_id()?,
     };
     let path = task_path(&args.task, "/answer")?;
-    let body = Body { text: &text, id: &id };
+    let body = Answer { text: &text, id: &id };
     let answer = tokio::select! {
         biased;
         () = wait::interrupt() => {

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-use serde::Serialize;
-
 use crate::context::{Context, task_path};
 use crate::report::{Exit, Failure};
+use crate::request::{Update, Word};
 use crate::task::Known;
 use crate::{cli, text};
 
@@ -34,23 +32,9 @@ pub struct Args {
     summary: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Word {
-    Done,
-    Blocked,
-    Failed,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    state: Word,
-    summary: &'a str,
-}
-
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
     let summary = text::read(&args.summary, args.file.as_deref())?;
-    let body = Body { state: args.word, summary: &summary };
+    let body = Update { state: args.word, summary: &summary };
     let answer = context.post(&task_path(&args.task, "")?, &body).await?;
     let known = Known::read(answer, &args.task)?;
     context.out.show(&known.answer, |_| known.text_for_worker())?;

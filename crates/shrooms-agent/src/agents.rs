@@ -1,0 +1,64 @@
+//! The agents of the mesh, a line each: its name, and what it is.
+//! Must not know who shows them.
+
+use crate::api::{Fleet, Machine, Session};
+
+/// Name and description of every session, sorted.
+pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
+    let of = |machine: &Machine| {
+        let name = name(machine, fleet);
+        let row = |session: &Session| {
+            let is = format!("{}, {}, in {}", session.harness, session.state, session.dir);
+            [format!("{name}/{}", session.name), is]
+        };
+        machine.sessions.iter().map(row).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<[String; 2]> = fleet.machines.iter().flat_map(of).collect();
+    rows.sort();
+    rows
+}
+
+/// Of each machine that did not answer, that it did not, and why.
+pub fn silent(fleet: &Fleet) -> impl Iterator<Item = String> {
+    fleet.machines.iter().filter(|machine| !machine.reachable).map(|machine| {
+        let why = machine.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("{} is unreachable{why}", name(machine, fleet))
+    })
+}
+
+/// With its mesh where another mesh has a machine of that name.
+fn name(machine: &Machine, fleet: &Fleet) -> String {
+    let same = fleet.machines.iter().filter(|other| other.machine == machine.machine).count();
+    match &machine.mesh {
+        Some(mesh) if same > 1 => format!("{}.{mesh}", machine.machine),
+        _ => machine.machine.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api;
+    use serde_json::json;
+
+    #[test]
+    fn a_row_an_agent_is_its_name_and_what_it_is() {
+        let session = |name: &str| json!({"name": name, "harness": "command", "state": "idle", "dir": "/srv/a b"});
+        let machine = |name: &str, mesh: &str, sessions: &[&str]| {
+            let sessions: Vec<_> = sessions.iter().map(|name| session(name)).collect();
+            json!({"machine": name, "mesh": mesh, "me": false, "reachable": true, "sessions": sessions})
+        };
+        let away = json!({"machine": "desk", "mesh": "home", "me": false, "reachable": false, "why": "no route"});
+        let machines = [
+            machine("laptop", "home", &["b", "a"]),
+            machine("laptop", "work", &["c"]),
+            machine("box", "home", &["d"]),
+            away,
+        ];
+        let fleet: Fleet = api::read(&json!({"machines": machines})).unwrap();
+        let names: Vec<_> = rows(&fleet).into_iter().map(|[name, _]| name).collect();
+        assert_eq!(names, ["box/d", "laptop.home/a", "laptop.home/b", "laptop.work/c"]);
+        assert_eq!(rows(&fleet)[0][1], "command, idle, in /srv/a b");
+        assert_eq!(silent(&fleet).collect::<Vec<_>>(), ["desk is unreachable: no route"]);
+    }
+}
