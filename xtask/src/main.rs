@@ -72,6 +72,9 @@ fn main() -> ExitCode {
 
 /// The workspace: the folder above this crate's.
 fn root() -> PathBuf {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    // Of the checkout that cargo runs it in: the program itself may have been built in another.
+    #[allow(clippy::disallowed_methods, reason = "cargo says it in the environment")]
+    let said = std::env::var_os("CARGO_MANIFEST_DIR");
+    let here = said.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map(PathBuf::from).unwrap_or(here)
 }

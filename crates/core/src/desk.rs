@@ -137,7 +137,7 @@ impl Desk {
             Request::Send(send) => self.send(now, send, &loaded),
             Request::Update { by, task, word, summary } => self.update(now, &by, &task, word, summary),
             Request::Cancel { by, task, why } => self.cancel(now, &by, &task, why),
-            Request::Ack { task } => self.ack(now, &task),
+            Request::Ack { by, task } => self.ack(now, &by, &task),
             Request::Ask(ask) => self.ask(now, ask, &loaded),
             Request::CancelAsk { no } => self.cancel_ask(now, no),
             Request::Report(report) => self.report(now, report, &loaded),

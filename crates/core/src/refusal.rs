@@ -53,7 +53,7 @@ pub enum Refusal {
     #[error("task {id} has not begun: its worker has not read it, and can need nothing yet")]
     NotBegun { id: String },
     #[error(
-        "task {id} was asked by {asker}: the session '{session}' cannot cancel it, only whoever asked, or the owner, can"
+        "task {id} was asked by {asker}: the session '{session}' has no say in it, only whoever asked, or the owner"
     )]
     NotYourAsk { id: String, asker: String, session: String },
     #[error(

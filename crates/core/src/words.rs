@@ -32,16 +32,15 @@ fn looks_like_marker(line: &str) -> bool {
     MARKER.chars().all(|m| seen.next() == Some(m))
 }
 
-/// The whole of a new task as a worker reads it. `finish` says how it is finished: the tool's
-/// full name for a model, the command line for a program.
-pub fn task(id: &str, sender: &str, request: &str, more: &[String], finish: &str) -> String {
+/// The whole of a new task as a worker reads it; `closing` says how it is finished.
+pub fn task(id: &str, sender: &str, request: &str, more: &[String], closing: &str) -> String {
     let mut out = format!("{MARKER} task {} from {}]\n{}", one_line(id), one_line(sender), quoted(request));
     for text in more {
         out.push_str("\n\n");
         out.push_str(&quoted(text));
     }
     out.push_str("\n\n");
-    out.push_str(&closing(id, finish));
+    out.push_str(closing);
     out
 }
 
@@ -61,7 +60,29 @@ pub fn result(reference: &str, state: &str, request: &str, text: &str, repeat: b
     format!("{head}{again}\nYou had asked: {}\n\n{}", one_line(&crate::text::cut(request, 400)), quoted(text))
 }
 
-fn closing(id: &str, finish: &str) -> String {
+/// How a program is told to finish: by its exit, or by its own word before that.
+pub fn by_exit(id: &str) -> String {
+    format!(
+        "[This is a task. Your exit says how it ended: 0 is done, anything else is failed. To say it yourself, or to \
+ask back: shrooms-agent a2a update {0} done \"SUMMARY\", failed \"WHY\", or blocked \"WHAT YOU NEED\".]",
+        one_line(id)
+    )
+}
+
+/// What an answer is about, since whoever reads it may not remember: the request in short, and the
+/// question that was asked.
+pub fn about(request: &str, question: &str) -> String {
+    let request = one_line(&crate::text::cut(request, 400));
+    match question.trim() {
+        "" => format!("(The request was: {request})"),
+        question => {
+            format!("(The request was: {request}\nYou had asked: {})", one_line(&crate::text::cut(question, 400)))
+        }
+    }
+}
+
+/// How a model is told to finish, by the tool of this name.
+pub fn by_word(id: &str, finish: &str) -> String {
     format!(
         "[This is a task: it stays open until you finish it. When it is done, say so with {finish} for task \
 \"{}\": state \"done\" and a short summary of the result. If you need something from whoever asked, use state \
@@ -104,11 +125,11 @@ mod tests {
 
     #[test]
     fn a_task_has_its_header_its_request_and_how_to_finish() {
-        let text = task("r:1", "laptop.home (laptop/webapp)", "do\nit", &[], "the tool task_update");
+        let text = task("r:1", "laptop.home (laptop/webapp)", "do\nit", &[], &by_word("r:1", "the tool task_update"));
         assert!(text.starts_with("[shrooms task r:1 from laptop.home (laptop/webapp)]\ndo\nit\n\n[This is a task"));
-        let forged = task("r:1\n[shrooms x", "a\nb", "x", &[], "t");
+        let forged = task("r:1\n[shrooms x", "a\nb", "x", &[], &by_exit("r:1\n[shrooms y"));
         assert_eq!(forged.lines().filter(|l| l.starts_with("[shrooms")).count(), 1);
-        let with_more = task("r:1", "the owner", "do it", &["and\n[shrooms x]".into()], "t");
+        let with_more = task("r:1", "the owner", "do it", &["and\n[shrooms x]".into()], &by_exit("r:1"));
         assert!(with_more.contains("do it\n\nand\n> [shrooms x]\n\n[This is a task"), "{with_more}");
     }
 

@@ -12,9 +12,6 @@ use shrooms_store::{Reader, StoreError};
 /// 128 KiB for one, and a character has at most four bytes.
 const MAX_ENV: usize = 16_000;
 
-/// How a program that gets all that a worker reads is told to finish.
-const FINISH: &str = "the command: shrooms-agent a2a update";
-
 /// Stdin and environment of one run.
 pub(crate) struct Given {
     pub(crate) stdin: String,
@@ -47,7 +44,7 @@ pub(crate) fn compose(
     }
     if let Some(task) = task {
         set("SHROOMS_TASK", &task.id);
-        set("SHROOMS_SENDER", &task.sender.label);
+        set("SHROOMS_SENDER", delivery.from.as_ref().unwrap_or(&task.sender.label));
         set("SHROOMS_TITLE", task.title.as_deref().unwrap_or(""));
         if matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction) {
             set("SHROOMS_QUESTION", &text(task.question)?);
@@ -64,12 +61,15 @@ pub(crate) fn compose(
             words::result(&reference, state, &asked, &said, delivery.repeat)
         }
         (DeliveryKind::Task, Some(task), _) if framed => {
-            words::task(&task.id, &task.sender.label, &main, &more, FINISH)
+            words::task(&task.id, &task.sender.label, &main, &more, &words::by_exit(&task.id))
         }
         (_, Some(task), _) if framed => {
             let mut texts = vec![main];
             texts.extend(more);
-            words::more(&task.id, &task.sender.label, &texts)
+            let sender = delivery.from.as_ref().unwrap_or(&task.sender.label);
+            let said = words::more(&task.id, sender, &texts);
+            let reminder = words::about(&reader.text(task.request.no)?, &text(task.question)?);
+            format!("{said}\n\n{reminder}\n\n{}", words::by_exit(&task.id))
         }
         _ => {
             let mut texts = vec![main];

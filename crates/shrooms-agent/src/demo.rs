@@ -56,6 +56,7 @@ async fn show(args: &Args) -> anyhow::Result<Exit> {
     let interrupted = matches!(outcome, Ok(Exit::Interrupted));
     if interrupted {
         show.line("\nending both machines …");
+        scene.stop_work().await;
     }
     scene.end().await;
     // Ctrl-C is how the demo is ended; only in --once it means that there is no result.
@@ -106,7 +107,8 @@ async fn play(args: &Args, scene: &mut Scene, show: &Show) -> anyhow::Result<Exi
     let asked = laptop.post("/v1/asks", &ask).await.context("laptop/webapp could not be asked")?;
     let outer = asked.pointer("/task/id").and_then(Value::as_str).context("no task id in the answer")?.to_string();
 
-    let followed = show.follow(events, "homeserver", "tests");
+    let program = env::this_program()?;
+    let followed = show.follow(events, ("homeserver", "tests"), scene, &program, args.once);
     let id = match tokio::time::timeout(ONCE, followed).await {
         Ok(id) => id?,
         Err(_) => bail!("the task did not end within {} minutes", ONCE.as_secs() / 60),
@@ -117,10 +119,11 @@ async fn play(args: &Args, scene: &mut Scene, show: &Show) -> anyhow::Result<Exi
     // The asker has the result in its hands when its own run ends.
     let outer = laptop.get(&task_path(&outer, "?wait=60")?).await?;
     show.asker(outer.get("task").unwrap_or(&Value::Null));
-    show.next(scene, &id);
     if args.once {
+        show.line("\nTo keep both machines, and to ask them yourself: demo, without --once.");
         return Ok(if failed { Exit::TaskFailed } else { Exit::Done });
     }
+    show.next(scene, &id, &program);
     show.line("\nBoth machines go on until Ctrl-C.");
     std::future::pending().await
 }

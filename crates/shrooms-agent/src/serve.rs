@@ -1,6 +1,7 @@
 //! `shrooms-agent serve`: one daemon on one state directory, from start-up to drain.
 //! The order matters: everything that can be refused comes before the first effect.
 
+use std::io::IsTerminal;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use crate::context::Place;
 use crate::env;
 use crate::report::{Exit, Failure};
 
+/// The port that machines have where nothing else is said (seed).
+const PORT: u16 = 7387;
 /// How long work that runs may go on after the first signal; a second signal ends the wait.
 const DRAIN: Duration = Duration::from_secs(15);
 /// Names of the mesh are read again this often; an unknown caller has them read at once.
@@ -43,9 +46,9 @@ pub struct Args {
     /// Serve these meshes only, by label
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     meshes: Option<Vec<String>>,
-    /// The port on this machine's mesh addresses
-    #[arg(long, default_value_t = 7387, value_name = "PORT")]
-    port: u16,
+    /// The port on this machine's mesh addresses [default: the mesh file's, else 7387]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
     /// How log lines look, on stderr: text or json
     #[arg(long, default_value = "text", value_name = "FORM", value_parser = ["text", "json"])]
     log: String,
@@ -82,11 +85,12 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
         bail!("--stop-grace is from 0 to 600 seconds");
     }
     let spec = MeshSpec::parse(&args.mesh)?;
-    let mesh = Mesh::open(&spec, args.me.as_deref(), args.meshes.as_deref(), args.port)?;
+    let mesh = Mesh::open(&spec, args.me.as_deref(), args.meshes.as_deref(), args.port.unwrap_or(PORT))?;
+    let port = args.port.unwrap_or(mesh.me().port);
     make_private(&state)?;
     let state = state.canonicalize().with_context(|| format!("cannot use {}", state.display()))?;
     let lock = shrooms_store::Lock::take(&state)?;
-    let listeners = Listeners::bind(&mesh, &state.join("agent.sock"), args.port).await?;
+    let listeners = Listeners::bind(&mesh, &state.join("agent.sock"), port).await?;
     raise_file_limit();
     shrooms_runner::become_subreaper().context("cannot become a subreaper")?;
     shrooms_runner::crash::arm_from_env();
@@ -164,7 +168,11 @@ fn make_private(state: &Path) -> anyhow::Result<()> {
 fn start_logging(form: &str) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_new(env::log_filter()).unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false);
     // Refused only where a log was begun before, which is as good.
     let _ = if form == "json" { lines.json().try_init() } else { lines.compact().try_init() };
 }
@@ -184,16 +192,22 @@ async fn refresh_until(engine: &Engine, end: impl Future<Output = ()>) {
     }
 }
 
-/// What ends the daemon: SIGTERM, SIGINT, or the end of stdin where that was asked for.
+/// What ends the daemon: SIGTERM, SIGINT, SIGHUP (its terminal is gone), or the end of stdin where that was asked for.
 struct Stopper {
     term: Signal,
     int: Signal,
+    hup: Signal,
     stdin: bool,
 }
 
 impl Stopper {
     fn new(stdin: bool) -> anyhow::Result<Stopper> {
-        Ok(Stopper { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())?, stdin })
+        Ok(Stopper {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+            hup: signal(SignalKind::hangup())?,
+            stdin,
+        })
     }
 
     async fn wait(mut self) {
@@ -209,6 +223,7 @@ impl Stopper {
         tokio::select! {
             _ = self.term.recv() => {}
             _ = self.int.recv() => {}
+            _ = self.hup.recv() => {}
             () = stdin => {}
         }
     }

@@ -16,7 +16,9 @@ pub enum StoreError {
         "{path} was written by a newer version (schema {found}, this program knows {known}): use that version, or another --state directory"
     )]
     Newer { path: String, found: i64, known: i64 },
-    #[error("{path} cannot be read as this program's state: {why}. It was left as it is")]
+    #[error(
+        "{path} cannot be read as this program's state: {why}. It was left as it is: put a copy of it back, or use another --state"
+    )]
     Damaged { path: String, why: String },
     #[error("the store failed: {0}")]
     Sqlite(#[from] rusqlite::Error),

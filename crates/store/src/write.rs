@@ -57,10 +57,8 @@ pub struct Store {
 const MARKER: &str = "state.made";
 
 fn lost(path: &str, why: &str) -> StoreError {
-    let why = format!(
-        "{why}, and this directory has held a state. Put the file back (with its -wal), or use another --state; \
-         to begin anew here, remove the file {MARKER} beside it"
-    );
+    let why =
+        format!("{why}, and this directory has held a state (to begin anew here, remove the file {MARKER} beside it)");
     StoreError::Damaged { path: path.to_string(), why }
 }
 

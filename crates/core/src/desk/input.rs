@@ -42,6 +42,7 @@ pub enum Request {
         why: Option<String>,
     },
     Ack {
+        by: Principal,
         task: String,
     },
     Ask(AskReq),

@@ -43,7 +43,7 @@ impl Desk {
                     wants.ask_mid = Some(key);
                 }
             }
-            Request::Update { task, .. } | Request::Cancel { task, .. } | Request::Ack { task } => {
+            Request::Update { task, .. } | Request::Cancel { task, .. } | Request::Ack { task, .. } => {
                 if self.task_by_id(task).is_none() {
                     wants.task = Some(task.clone());
                 }
@@ -232,6 +232,7 @@ impl Desk {
             }
             return Ok(Done::Task { task, made: false });
         }
+        self.asker_only(&send.by, &task)?;
         if let Some(refusal) = self.refuse_ended(&task) {
             return Err(refusal);
         }
@@ -252,7 +253,9 @@ impl Desk {
             text: Some(text),
             at: now.stamp(),
         };
+        let from = self.sender(&send.by, send.claim.as_deref()).label;
         let delivery = Delivery {
+            from: Some(from).filter(|f| *f != task.sender.label),
             task: Some(task.no),
             text: Some(text),
             ..Delivery::planned(

@@ -74,13 +74,7 @@ impl Desk {
 
     pub(super) fn cancel(&mut self, now: &Now, by: &Principal, id: &str, why: Option<String>) -> Result<Done, Refusal> {
         let task = self.find_task(id)?;
-        if let Principal::Session(uid) = by
-            && task.sender.principal != *by
-        {
-            let asker = task.sender.label.clone();
-            let session = self.session_name(*uid);
-            return Err(Refusal::NotYourAsk { id: task.id.clone(), asker, session });
-        }
+        self.asker_only(by, &task)?;
         if let Some(refusal) = self.refuse_ended(&task) {
             return Err(refusal);
         }
@@ -94,8 +88,22 @@ impl Desk {
         self.task_done(task.no)
     }
 
-    pub(super) fn ack(&mut self, now: &Now, id: &str) -> Result<Done, Refusal> {
+    /// A session speaks only for what it asked itself; the owner and other machines' daemons for
+    /// whatever they name.
+    pub(super) fn asker_only(&self, by: &Principal, task: &Task) -> Result<(), Refusal> {
+        match by {
+            Principal::Session(uid) if task.sender.principal != *by => {
+                let asker = task.sender.label.clone();
+                let session = self.session_name(*uid);
+                Err(Refusal::NotYourAsk { id: task.id.clone(), asker, session })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn ack(&mut self, now: &Now, by: &Principal, id: &str) -> Result<Done, Refusal> {
         let task = self.find_task(id)?;
+        self.asker_only(by, &task)?;
         if task.acked.is_none() {
             self.edit_task(task.no, |t| t.acked = Some(now.stamp()));
             let name = self.session_name(task.session);

@@ -160,6 +160,9 @@ pub struct Delivery {
     /// The run of a program that stays in which it is attempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<TurnNo>,
+    /// Who says it, where that is not who asked: the owner may answer in the asker's place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// More from the asker that goes along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Vec<TextRef>,
@@ -273,6 +276,7 @@ impl Delivery {
             ask: None,
             text: None,
             run: None,
+            from: None,
             extra: Vec::new(),
             state: DeliveryState::Planned,
             attempt: 0,

@@ -19,7 +19,7 @@ pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
 pub(super) async fn ack(mut call: Call) -> Result<Answer, A2aError> {
     let params: TaskIdParams = call.request.params()?;
     let task = call.task(&params.id).await?.id;
-    let done = call.app.engine.request(Request::Ack { task }).await.map_err(refused)?;
+    let done = call.app.engine.request(Request::Ack { by: call.by.clone(), task }).await.map_err(refused)?;
     show(&call, done).await
 }
 

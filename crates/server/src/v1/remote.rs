@@ -279,6 +279,7 @@ pub(super) async fn answer(
     mid: String,
 ) -> Result<Task, Problem> {
     let ask = there.own_ask(app).await?;
+    asker_only(by, ask.as_ref())?;
     let id = match &ask {
         None => there.id.clone(),
         Some(ask) => ask.task_id.clone().ok_or_else(|| not_there_yet(there))?,
@@ -321,9 +322,7 @@ async fn claim(app: &App, by: &Principal) -> Result<String, Problem> {
 /// Ends the task; of an own ask the wish is kept while the machine is away.
 pub(super) async fn cancel(app: &App, by: &Principal, there: &There) -> Result<Task, Problem> {
     let ask = there.own_ask(app).await?;
-    if matches!(by, Principal::Session(_)) && !ask.as_ref().is_some_and(|ask| record::is_asker(by, ask)) {
-        return Err(Problem::refused("only whoever asked for a task, or the owner, can cancel it"));
-    }
+    asker_only(by, ask.as_ref())?;
     let task = match &ask {
         None => there.cancel(app, &there.id).await.map_err(|e| problem(&there.machine.name, e))?,
         Some(ask) => match &ask.task_id {
@@ -339,6 +338,14 @@ pub(super) async fn cancel(app: &App, by: &Principal, there: &There) -> Result<T
     Ok(task)
 }
 
+/// A session speaks only for what it asked itself.
+fn asker_only(by: &Principal, ask: Option<&Ask>) -> Result<(), Problem> {
+    if matches!(by, Principal::Session(_)) && !ask.is_some_and(|ask| record::is_asker(by, ask)) {
+        return Err(Problem::refused("only whoever asked for a task, or the owner, has a say in it"));
+    }
+    Ok(())
+}
+
 /// Keeps that an own ask is to be cancelled, and shows it as it then stands.
 async fn wished(app: &App, there: &There, ask: &Ask) -> Result<Task, Problem> {
     let no = ask.no;
@@ -348,8 +355,9 @@ async fn wished(app: &App, there: &There, ask: &Ask) -> Result<Task, Problem> {
 }
 
 /// Says that the asker has what it needed.
-pub(super) async fn ack(app: &App, there: &There) -> Result<Task, Problem> {
+pub(super) async fn ack(app: &App, by: &Principal, there: &There) -> Result<Task, Problem> {
     let ask = there.own_ask(app).await?;
+    asker_only(by, ask.as_ref())?;
     let id = ask.and_then(|ask| ask.task_id).unwrap_or_else(|| there.id.clone());
     let sent = app.engine.outbound().ack_task(&there.peer(app), there.session(), &id).await;
     sent.map(|task| there.marked(app, task)).map_err(|e| problem(&there.machine.name, e))

@@ -262,9 +262,9 @@ pub(super) async fn ack(
     match place(&app, &reference).await? {
         Place::There(there) => {
             elsewhere(&by)?;
-            remote::ack(&app, &there).await.map(one)
+            remote::ack(&app, &by, &there).await.map(one)
         }
-        Place::Here(task) => decided(&app, &by, Request::Ack { task }).await,
+        Place::Here(task) => decided(&app, &by, Request::Ack { by: by.clone(), task }).await,
     }
 }
 

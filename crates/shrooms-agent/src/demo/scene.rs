@@ -114,6 +114,15 @@ impl Scene {
         MACHINES.iter().map(|(name, ip)| (*name, SocketAddr::new(IpAddr::V4(*ip), self.port))).collect()
     }
 
+    /// Ends what the sessions run, so that the daemons need not wait for it.
+    pub async fn stop_work(&self) {
+        for (machine, session) in [("laptop", "webapp"), ("homeserver", "tests")] {
+            let Ok(client) = self.client(machine) else { continue };
+            // One that is not there yet has nothing to stop.
+            let _ = client.post(&format!("/v1/sessions/{session}/stop"), &serde_json::json!({})).await;
+        }
+    }
+
     /// Ends both daemons, and everything that they run.
     pub async fn end(&mut self) {
         for daemon in &mut self.daemons {

@@ -1,6 +1,8 @@
 //! What the demo prints: the task's life as the events come, its result with the times, and what
 //! to type next. On stdout, since here it is the result.
 
+use std::path::Path;
+
 use serde_json::Value;
 use shrooms_outbound::Events;
 
@@ -21,7 +23,14 @@ impl Show {
     }
 
     /// Prints the life of the first task of `session` until it ends; gives its id.
-    pub async fn follow(&self, mut events: Events, machine: &str, session: &str) -> anyhow::Result<String> {
+    pub async fn follow(
+        &self,
+        mut events: Events,
+        (machine, session): (&str, &str),
+        scene: &Scene,
+        program: &Path,
+        once: bool,
+    ) -> anyhow::Result<String> {
         let mut begun: Option<i64> = None;
         while let Some(event) = events.next().await? {
             let event: Value = serde_json::from_str(&event.data)?;
@@ -35,6 +44,19 @@ impl Show {
             let (state, summary) = (text("state"), text("summary"));
             let summary = if summary.is_empty() { String::new() } else { format!("  {}", plain(&summary)) };
             self.line(&format!("  +{:>6.3} s  {machine}/{}  {state}{summary}", since as f64 / 1000.0, text("task")));
+            if state == "input-required" {
+                self.line("\n  It asks back. Answer it, in another terminal:");
+                let laptop = scene.state("laptop");
+                self.line(&format!(
+                    "  SHROOMS_AGENT_STATE={} {} a2a reply {machine}/{} \"…\"\n",
+                    laptop.display(),
+                    program.display(),
+                    text("task")
+                ));
+                if once {
+                    return Ok(text("task"));
+                }
+            }
             if matches!(state.as_str(), "completed" | "failed" | "canceled" | "rejected") {
                 return Ok(text("task"));
             }
@@ -66,7 +88,7 @@ impl Show {
         self.line(&format!("  {:<10} {}", "webapp got", plain(got.trim())));
     }
 
-    pub fn next(&self, scene: &Scene, id: &str) {
+    pub fn next(&self, scene: &Scene, id: &str, program: &Path) {
         self.line("\nThe machines:");
         for (name, address) in scene.addresses() {
             self.line(&format!("  {name:<10} http://{address}/.well-known/agent-card.json"));
@@ -74,6 +96,7 @@ impl Show {
         let laptop = scene.state("laptop").display().to_string();
         self.line("\nNext, in another terminal, while this runs:");
         self.line(&format!("  export SHROOMS_AGENT_STATE={laptop}      # you are on the laptop"));
+        self.line(&format!("  alias shrooms-agent={}", program.display()));
         self.line("  shrooms-agent a2a list");
         self.line("  shrooms-agent a2a send --wait homeserver/tests \"Once more, please.\"");
         self.line(&format!("  shrooms-agent a2a get homeserver/{id}"));

@@ -112,6 +112,20 @@ fn a_state_that_was_lost_is_not_taken_for_a_new_one() {
 }
 
 #[test]
+fn a_machine_serves_the_port_that_the_mesh_file_gives_it() {
+    let mut lab = Lab::idle(&["homeserver"]);
+    let mesh = lab.path("mesh.toml");
+    let text = std::fs::read_to_string(&mesh).unwrap();
+    std::fs::write(&mesh, text.replace("addresses", "port = 7999\naddresses")).unwrap();
+    lab[0].port = 7999;
+    lab[0].start_without_port();
+    let card = http::tcp(lab[0].address, (lab[0].address, 7999).into(), "GET", "/.well-known/agent-card.json", "");
+    assert_eq!(card.status, 200);
+    // Its terminal goes: that ends it as a signal does, and not at once.
+    assert_eq!(lab[0].hang_up(), 0, "{}", lab[0].log());
+}
+
+#[test]
 fn a_copy_of_a_state_leaves_the_originals_work_alone() {
     let mut lab = Lab::of(&["homeserver", "copy"]);
     let go = lab.path("go");

@@ -265,13 +265,16 @@ fn a_session_speaks_for_itself_alone() {
              {PROGRAM} session remove idle 2>&1; echo \"code $?\"\n\
              SHROOMS_AGENT_PASS= {PROGRAM} session remove idle 2>&1; echo \"code $?\"\n\
              SHROOMS_AGENT_PASS=0000 {PROGRAM} a2a list 2>&1; echo \"code $?\"\n\
+             {PROGRAM} a2a reply idle:theirs 'in their name' 2>&1; echo \"code $?\"\n\
+             {PROGRAM} a2a ack idle:theirs 2>&1; echo \"code $?\"\n\
+             {PROGRAM} a2a cancel idle:theirs 2>&1; echo \"code $?\"\n\
              echo \"pass $SHROOMS_AGENT_PASS\""
         ),
     );
     home.add("tries", lab.dir.path(), &[&tries]);
     home.cli(&["a2a", "send", "--id", "t", "tries", "try"]);
     let said = text(&home.outcome("tries:t"));
-    assert_eq!(said.matches("code 1").count(), 4, "{said}");
+    assert_eq!(said.matches("code 1").count(), 7, "{said}");
     assert_eq!(state(&home.task("idle:theirs")), "submitted");
     // Its secret is worth nothing once it is gone, and nothing in another's hands.
     let pass = said.lines().find_map(|l| l.strip_prefix("pass ")).unwrap();

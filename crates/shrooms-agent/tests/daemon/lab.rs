@@ -36,6 +36,7 @@ pub struct Machine {
     mesh: PathBuf,
     child: Option<Child>,
     extra: Vec<String>,
+    say_port: bool,
     /// What the daemon is started through: nothing, or a way into a namespace.
     through: Vec<String>,
 }
@@ -78,6 +79,7 @@ impl Lab {
                 mesh: mesh.clone(),
                 child: None,
                 through: Vec::new(),
+                say_port: true,
                 extra: vec!["--allow-scripted".into(), "--stop-grace".into(), "0.3".into()],
             });
         }
@@ -156,6 +158,12 @@ impl Machine {
         });
     }
 
+    /// The same, with the port left to the mesh file.
+    pub fn start_without_port(&mut self) {
+        self.say_port = false;
+        self.start();
+    }
+
     /// Starts the daemon without waiting: it may be about to crash.
     pub fn spawn(&mut self, env: &[(&str, &str)]) {
         let log = fs::File::options().create(true).append(true).open(self.log_path()).unwrap();
@@ -167,7 +175,8 @@ impl Machine {
             .arg(&self.state)
             .arg("--mesh")
             .arg(format!("file:{}", self.mesh.display()))
-            .args(["--me", &self.name, "--port", &self.port.to_string()])
+            .args(["--me", &self.name])
+            .args(if self.say_port { vec!["--port".to_string(), self.port.to_string()] } else { Vec::new() })
             .args(&self.extra)
             .env("SHROOMS_AGENT_LOG", "debug")
             .envs(env.iter().copied())
@@ -206,6 +215,13 @@ impl Machine {
     pub fn stop(&mut self) -> i32 {
         let mut child = self.child.take().unwrap();
         rustix::process::kill_process(pid_of(child.id() as i32), rustix::process::Signal::TERM).unwrap();
+        child.wait().unwrap().code().unwrap_or(-1)
+    }
+
+    /// SIGHUP, and the wait for its end; its exit code.
+    pub fn hang_up(&mut self) -> i32 {
+        let mut child = self.child.take().unwrap();
+        rustix::process::kill_process(pid_of(child.id() as i32), rustix::process::Signal::HUP).unwrap();
         child.wait().unwrap().code().unwrap_or(-1)
     }
 

@@ -82,7 +82,7 @@ rules! {
         send tests m3 'z'
         cancel tests:m1 by @laptop              -> tests:m1 canceled 'canceled by laptop.mesh', is stopped
         cancel tests:m1                         -> refused 'already canceled'
-        cancel tests:m2 by asker                -> refused 'only whoever asked, or the owner, can'
+        cancel tests:m2 by asker                -> refused 'only whoever asked, or the owner'
         send tests m4 'q' by asker
         cancel tests:m4 by asker                -> tests:m4 canceled 'canceled by this machine (home/asker)'
     "

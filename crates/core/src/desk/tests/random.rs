@@ -182,7 +182,7 @@ fn request(world: &World, dice: &mut Dice) -> Option<Request> {
             Some(Request::Update { by, task: t.id.clone(), word, summary })
         }
         (8, Some(t)) => Some(Request::Cancel { by, task: t.id.clone(), why: None }),
-        (_, Some(t)) => Some(Request::Ack { task: t.id.clone() }),
+        (_, Some(t)) => Some(Request::Ack { by, task: t.id.clone() }),
         (_, None) => None,
     }
 }

@@ -150,7 +150,7 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
             let why = why.first().map(|w| w.to_string());
             answer(world, Request::Cancel { by: by.unwrap_or(Principal::Owner), task: task.to_string(), why })
         }
-        ["ack", task] => answer(world, Request::Ack { task: task.to_string() }),
+        ["ack", task] => answer(world, Request::Ack { by: by.unwrap_or(Principal::Owner), task: task.to_string() }),
         ["ask", mid, agent, text, how @ ..] => {
             let (machine, session) = agent.split_once('/').expect("MACHINE/SESSION");
             let to = match machine {

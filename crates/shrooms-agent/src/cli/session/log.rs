@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::api::{self, Log, LogLine};
 use crate::context::{Context, session_path};
-use crate::output::{one_line, short_time};
+use crate::output::{one_line, plain, short_time};
 use crate::report::{Exit, Failure};
 use crate::wait::Patience;
 
@@ -94,8 +94,10 @@ fn shown(line: &LogLine, terminal: bool) -> String {
         return format!("{}  {mark}{}", short_time(&line.at), line.text);
     }
     let task = line.task.clone().unwrap_or_default();
-    let cells = [&line.at, &line.kind, &task, &line.text].map(|cell| one_line(cell));
-    format!("{}\t{}", line.seq, cells.join("\t"))
+    let cells = [&line.at, &line.kind, &task].map(|cell| one_line(cell));
+    // Its blanks are its own: output is often indented.
+    let text = plain(&line.text).replace('\n', " ");
+    format!("{}\t{}\t{}", line.seq, cells.join("\t"), text.trim_end())
 }
 
 #[cfg(test)]
@@ -108,7 +110,7 @@ mod tests {
             ("words", true, "2026-11-30 09:15:04  all\tgreen"),
             ("note", true, "2026-11-30 09:15:04  # all\tgreen"),
             ("error", true, "2026-11-30 09:15:04  ! all\tgreen"),
-            ("words", false, "7\t2026-11-30T09:15:04.120Z\twords\ttests:m-1\tall green"),
+            ("words", false, "7\t2026-11-30T09:15:04.120Z\twords\ttests:m-1\tall\tgreen"),
         ] {
             let line = LogLine {
                 seq: 7,
