@@ -59,7 +59,7 @@ impl Suite {
     }
 }
 
-pub static SUITES: [Suite; 5] = [
+pub static SUITES: [Suite; 6] = [
     Suite {
         name: "tidy",
         about: "format, clippy, house rules",
@@ -83,6 +83,12 @@ pub static SUITES: [Suite; 5] = [
         about: "the MCP server, driven by the official clients",
         budget: Budget { full: 120, quick: None },
         steps: mcp,
+    },
+    Suite {
+        name: "claude",
+        about: "the runner with the real Claude Code and the mock model",
+        budget: Budget { full: 150, quick: None },
+        steps: claude,
     },
     Suite {
         name: "deny",
@@ -169,6 +175,26 @@ fn mcp(run: Run) -> Vec<Step> {
     steps
 }
 
+/// The program is installed by npm; without it, or without the mock model beside the checkout, the
+/// tests skip themselves. Paths are from the workspace's root.
+fn claude(run: Run) -> Vec<Step> {
+    let what = "-p shrooms-runner --features real-claude --test claude";
+    let libtest = format!("--nocapture --test-threads={DAEMON_THREADS}");
+    let mut steps = vec![Step::Build(line("sh", "crates/runner/tests/install-claude.sh target/claude"))];
+    for step in built_tests(what, &libtest, run.quick) {
+        steps.push(match step {
+            Step::Tests(mut line) => {
+                line.env
+                    .push(("SHROOMS_CLAUDE", "target/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude"));
+                line.env.push(("SHROOMS_MOCK_MODEL", "../shared/mock-model/mock_model.py"));
+                Step::Tests(line)
+            }
+            other => other,
+        });
+    }
+    steps
+}
+
 /// Advisories are left out: they need a database from elsewhere, and a test must not turn red
 /// because a download failed or the world found something overnight.
 fn deny(run: Run) -> Vec<Step> {
@@ -235,6 +261,17 @@ mod tests {
                 "build cargo test --locked --no-run -p shrooms-agent --features crash-points --test mcp",
                 "tests cargo test --locked --no-fail-fast -p shrooms-agent --features crash-points --test mcp -- \
                  --nocapture --test-threads=4",
+            ],
+        );
+        check(
+            "claude",
+            false,
+            &[
+                "build sh crates/runner/tests/install-claude.sh target/claude",
+                "build cargo test --locked --no-run -p shrooms-runner --features real-claude --test claude",
+                "tests SHROOMS_CLAUDE=target/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude \
+                 SHROOMS_MOCK_MODEL=../shared/mock-model/mock_model.py cargo test --locked --no-fail-fast -p \
+                 shrooms-runner --features real-claude --test claude -- --nocapture --test-threads=4",
             ],
         );
         check(

@@ -65,6 +65,8 @@ pub(crate) struct DeskLoop {
     failing: bool,
     /// When old events were last dropped (wall, ms).
     pruned: i64,
+    /// When orphans were last waited for (served, ms).
+    reaped: i64,
 }
 
 impl DeskLoop {
@@ -88,6 +90,7 @@ impl DeskLoop {
             written: 0,
             failing: false,
             pruned: 0,
+            reaped: 0,
         }
     }
 
@@ -194,6 +197,10 @@ impl DeskLoop {
             // A tick cannot be refused either.
             let _ = self.desk.handle(now, Input::Tick);
             self.inner.hub.sweep();
+            if now.served - self.reaped >= PASS.as_millis() as i64 {
+                self.reaped = now.served;
+                self.inner.reap();
+            }
             self.prune(now.wall);
         }
         let changes = self.desk.take_changes();

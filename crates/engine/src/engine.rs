@@ -272,6 +272,15 @@ impl Inner {
         });
     }
 
+    /// Waits for the dead that a killed launcher left to this process.
+    pub(crate) fn reap(&self) {
+        let own: Vec<i32> = self.live.launchers().into_iter().map(|(pid, _)| pid).collect();
+        let reaped = shrooms_runner::reap_orphans(&own);
+        if reaped > 0 {
+            tracing::debug!(reaped, "waited for processes whose launcher was killed");
+        }
+    }
+
     /// Offers an observation until the desk has it.
     pub(crate) async fn observe(&self, input: Input) {
         if self.observations.send(input).await.is_err() {

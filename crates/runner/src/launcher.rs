@@ -2,6 +2,7 @@
 //! survive, and outlives everything the program started. Threads only: it must be small, start fast
 //! and have nothing that can be half shut down. It must not know what the program is for.
 
+mod input;
 mod output;
 mod tree;
 
@@ -18,11 +19,15 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use rustix::process::WaitOptions;
 
+use self::input::Feed;
 use self::output::{Outbox, Sink};
 use self::tree::{Note, Outcome, Watch};
 use crate::clock::wall_ms;
 use crate::record::{self, Reserved};
-use crate::wire::{ExitRecord, LAUNCHER_MARK, MARK, MAX_SPEC, RESULT, Refusal, RunSpec, ToDaemon, ToLauncher};
+use crate::wire::{
+    ExitRecord, Input, LAUNCHER_MARK, MARK, MAX_SPEC, MAX_STREAM_LINE, MAX_TO_LAUNCHER, RESULT, Refusal, RunSpec,
+    ToDaemon, ToLauncher,
+};
 use crate::{become_subreaper, crash, lock};
 
 /// 10 s to hand the end to a daemon that is slow to read: it is on disk already, and the lock must
@@ -100,10 +105,12 @@ impl Refused {
 struct Ready {
     /// Inherited by the program; free when the last process that has it is gone.
     _lock: File,
-    stdin: File,
+    stdin: Stdio,
+    feed: Option<Feed>,
     exit: Reserved,
     sink: Sink,
     outputs: (PipeWriter, PipeWriter),
+    hold: Hold,
     notes: Receiver<Note>,
     reap: SyncSender<()>,
 }
@@ -137,34 +144,45 @@ impl Ready {
         let prepared =
             record::prepare(&spec.dir, &spec.stdin).map_err(|e| Refused::io("cannot write the run's files", &e))?;
         crash::point("launcher_before_started");
-        let threads = Threads::start(from_daemon, outbox).map_err(|e| {
+        let threads = Threads::start(from_daemon, outbox, spec.stdin == Input::Stream).map_err(|e| {
             record::undo(&spec.dir);
             Refused::io("cannot make the launcher's threads", &e)
         })?;
         record::write_started(&spec.dir, &spec.mark)
             .map_err(|e| Refused::io("cannot write that the run started", &e))?;
         crash::point("launcher_after_started");
-        let Threads { sink, outputs, notes, reap } = threads;
-        Ok(Self { _lock: lock, stdin: prepared.stdin, exit: prepared.exit, sink, outputs, notes, reap })
+        let Threads { sink, input, outputs, hold, notes, reap } = threads;
+        let (stdin, feed) = match (input, prepared.stdin) {
+            (Some((pipe, feed)), _) => (pipe.into(), Some(feed)),
+            (None, Some(text)) => (text.into(), None),
+            (None, None) => (Stdio::null(), None),
+        };
+        Ok(Self { _lock: lock, stdin, feed, exit: prepared.exit, sink, outputs, hold, notes, reap })
     }
 
     /// Run the program to its end and write the end down. The lock frees with this process.
     fn run(self, spec: &RunSpec, outbox: &Outbox) -> ExitRecord {
-        let mut watch = Watch::new(self.notes, Duration::from_millis(spec.grace_ms));
+        let mut watch = Watch::new(self.notes, Duration::from_millis(spec.grace_ms), self.feed);
         let mut spawn_error = None;
         let mut outcome = Outcome { code: None, signal: None, stopped: false };
         match spawn(spec, self.stdin, self.outputs) {
             Ok(pid) => {
                 crash::point("launcher_after_spawn");
                 outbox.tell(ToDaemon::Started { pid });
+                drop(self.hold);
                 // Not before: it would take a child that failed to start from under the standard
                 // library, which waits for that one itself.
                 let _ = self.reap.send(());
                 outcome = watch.watch(pid);
             }
-            Err(e) => spawn_error = Some(e),
+            Err(e) => {
+                drop(self.hold);
+                spawn_error = Some(e);
+            }
         }
-        watch.drain();
+        // Who asked for the stop waits for the lock, not for the last lines.
+        watch.drain(|| outbox.is_stuck() && !outcome.stopped);
+        outbox.end_lines();
         crash::point("launcher_before_exit");
         let record = ExitRecord {
             code: outcome.code,
@@ -200,37 +218,58 @@ fn daemon_waits(from_daemon: &BufReader<UnixStream>) -> bool {
 /// The threads that a running program needs, made before it runs so that they cannot be missing.
 struct Threads {
     sink: Sink,
+    /// Of a stream: the program's end, and the way there.
+    input: Option<(PipeReader, Feed)>,
     outputs: (PipeWriter, PipeWriter),
+    hold: Hold,
     notes: Receiver<Note>,
     reap: SyncSender<()>,
 }
 
+/// Output is read when this is dropped: what the program prints comes behind the word that it runs,
+/// which a stream's input waits for.
+type Hold = [SyncSender<()>; 2];
+
 impl Threads {
-    fn start(from_daemon: BufReader<UnixStream>, outbox: &Outbox) -> io::Result<Self> {
+    fn start(from_daemon: BufReader<UnixStream>, outbox: &Outbox, is_stream: bool) -> io::Result<Self> {
         let (tell, notes) = mpsc::sync_channel(NOTES);
-        listen(from_daemon, tell.clone())?;
+        let input = if is_stream {
+            let (program, ours) = io::pipe()?;
+            Some((program, Feed::start(ours, outbox.clone())?))
+        } else {
+            None
+        };
+        listen(from_daemon, tell.clone(), input.as_ref().map(|(_, feed)| feed.clone()))?;
         let sink = Sink::new(outbox.clone());
         let (out, out_end) = io::pipe()?;
         let (err, err_end) = io::pipe()?;
-        pump(&sink, out, false, tell.clone())?;
-        pump(&sink, err, true, tell.clone())?;
+        let hold_out = pump(tell.clone(), {
+            let sink = sink.clone();
+            move || if is_stream { sink.pump_lines(out) } else { sink.pump(out, false) }
+        })?;
+        let hold_err = pump(tell.clone(), {
+            let sink = sink.clone();
+            move || sink.pump(err, true)
+        })?;
         let (reap, go) = mpsc::sync_channel(1);
         thread::Builder::new().name("reaper".into()).spawn(move || {
             if go.recv().is_ok() {
                 reap_all(&tell);
             }
         })?;
-        Ok(Self { sink, outputs: (out_end, err_end), notes, reap })
+        Ok(Self { sink, input, outputs: (out_end, err_end), hold: [hold_out, hold_err], notes, reap })
     }
 }
 
-fn pump(sink: &Sink, from: PipeReader, stderr: bool, to: SyncSender<Note>) -> io::Result<()> {
-    let sink = sink.clone();
+fn pump(to: SyncSender<Note>, read_all: impl FnOnce() + Send + 'static) -> io::Result<SyncSender<()>> {
+    let (hold, held) = mpsc::sync_channel(1);
     thread::Builder::new().name("output".into()).spawn(move || {
-        sink.pump(from, stderr);
+        // Ends with the sender.
+        let _ = held.recv();
+        read_all();
         let _ = to.send(Note::OutputEnded);
     })?;
-    Ok(())
+    Ok(hold)
 }
 
 /// Reap every child, also the orphans that come back, until there is none: then nothing is below
@@ -254,26 +293,55 @@ fn reap_all(to: &SyncSender<Note>) {
     }
 }
 
-fn listen(mut from: BufReader<UnixStream>, to: SyncSender<Note>) -> io::Result<()> {
+/// Hear the daemon until it is gone. Nothing here waits for the program.
+fn listen(mut from: BufReader<UnixStream>, to: SyncSender<Note>, feed: Option<Feed>) -> io::Result<()> {
     thread::Builder::new().name("from-daemon".into()).spawn(move || {
-        loop {
-            let mut line = Vec::new();
-            // 4 KiB: the daemon only ever says `{"stop":true}`.
-            let read = from.by_ref().take(4096).read_until(b'\n', &mut line);
-            let note = match read {
-                Ok(0) | Err(_) => Note::DaemonGone,
-                Ok(_) => match serde_json::from_slice(&line) {
-                    Ok(ToLauncher::Stop(true)) => Note::Stop,
-                    Ok(ToLauncher::Stop(false)) | Err(_) => continue,
-                },
+        while let Some(message) = hear(&mut from) {
+            let told = match (message, &feed) {
+                (Heard::Stop, _) => to.send(Note::Stop).is_ok(),
+                (Heard::Input(bytes), Some(feed)) => {
+                    feed.put(bytes);
+                    true
+                }
+                (Heard::CloseInput, Some(feed)) => {
+                    feed.close();
+                    true
+                }
+                (Heard::Input(_) | Heard::CloseInput | Heard::Nothing, _) => true,
             };
-            let last = matches!(note, Note::DaemonGone);
-            if to.send(note).is_err() || last {
+            if !told {
                 return;
             }
         }
+        let _ = to.send(Note::DaemonGone);
     })?;
     Ok(())
+}
+
+enum Heard {
+    Stop,
+    Input(Vec<u8>),
+    CloseInput,
+    Nothing,
+}
+
+/// The next message; `None` when the daemon is gone, or says what it never would.
+fn hear(from: &mut BufReader<UnixStream>) -> Option<Heard> {
+    let mut line = Vec::new();
+    if from.take(MAX_TO_LAUNCHER).read_until(b'\n', &mut line).ok()? == 0 {
+        return None;
+    }
+    match serde_json::from_slice(&line) {
+        Ok(ToLauncher::Stop(true)) => Some(Heard::Stop),
+        Ok(ToLauncher::CloseInput(true)) => Some(Heard::CloseInput),
+        Ok(ToLauncher::Input(length)) if length <= MAX_STREAM_LINE + 1 => {
+            let mut bytes = vec![0; length];
+            from.read_exact(&mut bytes).ok()?;
+            Some(Heard::Input(bytes))
+        }
+        Ok(ToLauncher::Input(_)) => None,
+        Ok(ToLauncher::Stop(false) | ToLauncher::CloseInput(false)) | Err(_) => Some(Heard::Nothing),
+    }
 }
 
 /// The program's number, or why it could not be started.
@@ -281,7 +349,7 @@ fn listen(mut from: BufReader<UnixStream>, to: SyncSender<Note>) -> io::Result<(
     clippy::disallowed_methods,
     reason = "the launcher is where programs are started: it ends them, whatever happens"
 )]
-fn spawn(spec: &RunSpec, stdin: File, outputs: (PipeWriter, PipeWriter)) -> Result<i32, String> {
+fn spawn(spec: &RunSpec, stdin: Stdio, outputs: (PipeWriter, PipeWriter)) -> Result<i32, String> {
     use std::os::unix::process::CommandExt;
 
     let Some((program, arguments)) = spec.program.split_first() else {
@@ -296,7 +364,7 @@ fn spawn(spec: &RunSpec, stdin: File, outputs: (PipeWriter, PipeWriter)) -> Resu
         .envs(&spec.env)
         .env(MARK, &spec.mark)
         .env(RESULT, spec.dir.join(record::RESULT_FILE))
-        .stdin(Stdio::from(stdin))
+        .stdin(stdin)
         .stdout(Stdio::from(OwnedFd::from(outputs.0)))
         .stderr(Stdio::from(OwnedFd::from(outputs.1)))
         // Of its own, so that what the program sends to its group does not reach the launcher.

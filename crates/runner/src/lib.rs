@@ -8,17 +8,21 @@
 //! - `run`: the daemon's side; `launcher`: the other process; `wire`: what they say to each other
 //! - `companion`: programs beside this one, outside every run
 //! - `record`: the files of a run; `lock`: the lane's lock; `proc`: reading `/proc`, sending signals
+//! - `codec`: what happens in a harness, in one shape; `claude`: Claude Code, in that shape
 //! - `leftovers`: what a killed launcher left behind; `crash`: named crash points for tests
 //!
 //! The crate knows nothing of tasks, sessions or lanes: it gets a directory, a lock and a mark.
 
+pub mod claude;
 mod clock;
+pub mod codec;
 pub mod companion;
 pub mod crash;
 mod error;
 mod launcher;
 mod leftovers;
 mod lock;
+mod orphans;
 mod proc;
 mod record;
 mod run;
@@ -27,7 +31,8 @@ mod wire;
 pub use error::{Leftover, StartError};
 pub use launcher::launcher_main;
 pub use leftovers::{Cleared, clear_leftovers};
+pub use orphans::reap_orphans;
 pub use proc::become_subreaper;
 pub use record::{Trace, read_trace};
-pub use run::{Ended, Run, RunEvent, start};
-pub use wire::{DEFAULT_GRACE_MS, ExitRecord, MARK, RESULT, Refusal, RunSpec};
+pub use run::{Ended, Run, RunEvent, WriteError, start};
+pub use wire::{DEFAULT_GRACE_MS, ExitRecord, Input, MARK, MAX_STREAM_LINE, RESULT, Refusal, RunSpec};

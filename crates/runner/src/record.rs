@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use crate::clock::wall_ms;
-use crate::wire::ExitRecord;
+use crate::wire::{ExitRecord, Input};
 
 const STARTED: &str = "started";
 const EXIT: &str = "exit";
@@ -116,8 +116,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// A run's directory before its program: what must be on disk is, or nothing is.
 pub(crate) struct Prepared {
-    /// The text for the program's stdin, at its beginning.
-    pub(crate) stdin: File,
+    /// The text for the program's stdin, at its beginning; none for a stream.
+    pub(crate) stdin: Option<File>,
     pub(crate) exit: Reserved,
 }
 
@@ -130,9 +130,12 @@ pub(crate) fn used(dir: &Path) -> io::Result<bool> {
 ///
 /// # Errors
 /// Leaves nothing behind then.
-pub(crate) fn prepare(dir: &Path, stdin: &str) -> io::Result<Prepared> {
-    let made =
-        write_input(&dir.join(STDIN), stdin).and_then(|stdin| Ok(Prepared { stdin, exit: Reserved::make(dir)? }));
+pub(crate) fn prepare(dir: &Path, stdin: &Input) -> io::Result<Prepared> {
+    let written = match stdin {
+        Input::Text(text) => write_input(&dir.join(STDIN), text).map(Some),
+        Input::Stream => Ok(None),
+    };
+    let made = written.and_then(|stdin| Ok(Prepared { stdin, exit: Reserved::make(dir)? }));
     if made.is_err() {
         undo(dir);
     }
@@ -273,14 +276,14 @@ mod tests {
     #[test]
     fn reserved_space_alone_is_no_exit() {
         let dir = dir();
-        prepare(dir.path(), "").unwrap();
+        prepare(dir.path(), &"".into()).unwrap();
         assert_eq!(read_trace(dir.path()).unwrap(), Trace::default());
     }
 
     #[test]
     fn a_tail_that_escapes_to_more_than_the_space_keeps_its_end() {
         let dir = dir();
-        let prepared = prepare(dir.path(), "").unwrap();
+        let prepared = prepare(dir.path(), &"".into()).unwrap();
         let tail = format!("{}end", "\u{1}".repeat(64 * 1024));
         let written = prepared.exit.write(dir.path(), record(&tail)).unwrap();
         assert!(written.tail.ends_with("end") && written.tail.len() > 8 * 1024);
@@ -291,7 +294,7 @@ mod tests {
     #[test]
     fn a_record_is_written_also_when_the_program_removed_its_place() {
         let dir = dir();
-        let prepared = prepare(dir.path(), "").unwrap();
+        let prepared = prepare(dir.path(), &"".into()).unwrap();
         fs::remove_file(dir.path().join(EXIT_PART)).unwrap();
         prepared.exit.write(dir.path(), record("x")).unwrap();
         assert_eq!(read_trace(dir.path()).unwrap().exit, Some(record("x")));

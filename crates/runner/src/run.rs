@@ -1,25 +1,37 @@
 //! The daemon's side of a run: starts the launcher, passes on what it says, asks it to stop, reaps
 //! it. Always tells how it ended, once and last. It must not know what a lost run means.
 
+mod talk;
+
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::OwnedReadHalf;
 use tokio::process::{Child, Command};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
+use self::talk::{Lines, talk};
 use crate::StartError;
-use crate::wire::{self, ExitRecord, LAUNCHER_MARK, MARK, MAX_LINE, MAX_SPEC, Refusal, RunSpec, ToDaemon, ToLauncher};
+use crate::proc;
+use crate::wire::{
+    self, ExitRecord, Input, LAUNCHER_MARK, MARK, MAX_LINE, MAX_SPEC, MAX_STREAM_LINE, Refusal, RunSpec, ToDaemon,
+};
+
+pub use self::talk::WriteError;
 
 /// 256 events, at most 4 MiB of the largest pieces, wait for who reads them.
 const EVENTS: usize = 256;
+
+/// 4 MiB of a stream's lines wait for who reads them, in KiB; a longer line waits alone.
+const LINES_KIB: u32 = 4 * 1024;
 
 /// 1 s: a reader that is away for longer loses lines (counted), so that the end of the run, which
 /// comes behind them, is read while the launcher still waits to hand it over.
@@ -31,7 +43,8 @@ const LAST_STEPS: Duration = Duration::from_secs(15);
 /// What happens in a run, in order. [`RunEvent::Ended`] always comes, once and last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEvent {
-    /// `started` is on disk and the program runs, as the leader of its own process group.
+    /// `started` is on disk and the program runs, as the leader of its own process group. Before
+    /// anything it prints.
     Started {
         pid: i32,
     },
@@ -41,7 +54,11 @@ pub enum RunEvent {
         line: String,
         stderr: bool,
     },
-    /// So many lines were lost here because they were not read fast enough.
+    /// A line the program of a stream printed on stdout, whole and without its end; at most 64 MiB,
+    /// longer ones are left out and counted. Bytes that are no UTF-8 are replaced.
+    Line(String),
+    /// So many lines were lost here because they were not read fast enough. In a stream only those
+    /// that nobody read for ten seconds after everything had ended.
     Dropped(u64),
     Ended(Ended),
 }
@@ -63,8 +80,22 @@ pub enum Ended {
 #[derive(Debug)]
 pub struct Run {
     launcher: i32,
-    events: mpsc::Receiver<RunEvent>,
+    events: mpsc::Receiver<Told>,
     stop: watch::Sender<bool>,
+    lines: Lines,
+}
+
+/// An event, with the room it takes until it is read.
+#[derive(Debug)]
+struct Told {
+    event: RunEvent,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl From<RunEvent> for Told {
+    fn from(event: RunEvent) -> Self {
+        Self { event, _room: None }
+    }
 }
 
 impl Run {
@@ -73,16 +104,45 @@ impl Run {
         self.launcher
     }
 
-    /// Ask the launcher to stop: TERM to everything, KILL after the spec's grace. Returns at once;
-    /// the end comes as an event. Asking again changes nothing.
+    /// Write a line, given without its end, to the program of a stream. Done when it is on its way,
+    /// which says nothing of whether the program has read it; waits for room while the program does
+    /// not read. Lines arrive in the order in which they were first polled, whole or not at all.
+    ///
+    /// Wait for it beside [`Run::next`], not instead: a program that waits for its output to be read
+    /// may not read its input.
+    ///
+    /// # Errors
+    /// [`WriteError`]: the line was not written and will not be.
+    pub fn write(&self, line: String) -> impl Future<Output = Result<(), WriteError>> + Send + use<> {
+        self.lines.write(line)
+    }
+
+    /// End the input of a stream, behind what was written. Returns at once.
+    pub fn close_input(&self) {
+        self.lines.close();
+    }
+
+    /// Ask the launcher to stop: in a stream the end of input and the spec's grace, then TERM to
+    /// everything, KILL after the grace. Returns at once; the end comes as an event. Asking again
+    /// changes nothing.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
+    /// Kill the launcher outright: for one that does not answer a stop (it may have been stopped
+    /// itself). What it ran is then found by [`clear_leftovers`](crate::clear_leftovers); the end comes
+    /// as [`Ended::Lost`].
+    pub fn kill(&self) {
+        if let Some(launcher) = proc::look(self.launcher) {
+            // It may end by itself at this very moment.
+            let _ = proc::signal(&launcher, rustix::process::Signal::KILL);
+        }
+    }
+
     /// The next event; `None` after [`RunEvent::Ended`]. Cancel safe. Who does not read for a
-    /// second loses lines, never the end.
+    /// second loses words, never the end and no line of a stream.
     pub async fn next(&mut self) -> Option<RunEvent> {
-        self.events.recv().await
+        self.events.recv().await.map(|told| told.event)
     }
 }
 
@@ -112,9 +172,15 @@ pub async fn start(launcher: &Path, launcher_args: &[&str], spec: RunSpec) -> Re
 
     let (events_in, events) = mpsc::channel(EVENTS);
     let (stop, stops) = watch::channel(false);
-    detach(talk(to, line, stops));
-    detach(follow(child, from, events_in, spec.mark));
-    Ok(Run { launcher: pid, events, stop })
+    let (started, starts) = watch::channel(false);
+    let (lines, written) = Lines::new();
+    let is_stream = spec.stdin == Input::Stream;
+    if !is_stream {
+        lines.end();
+    }
+    detach(talk(to, line, stops, is_stream.then_some(written), starts));
+    detach(follow(child, from, Relay::new(events_in), lines.clone(), started, spec.mark));
+    Ok(Run { launcher: pid, events, stop, lines })
 }
 
 #[allow(clippy::disallowed_methods, reason = "the one place where the daemon starts a process: a launcher")]
@@ -143,42 +209,39 @@ fn detach(task: impl Future<Output = ()> + Send + 'static) {
     drop(tokio::spawn(task));
 }
 
-/// Write the spec, then the stop when it is asked for; close the channel when the handle is gone.
-/// Failed writes mean a launcher that is gone, which `follow` sees.
-async fn talk(mut to: OwnedWriteHalf, spec: Vec<u8>, mut stops: watch::Receiver<bool>) {
-    let mut gone = stops.clone();
-    tokio::select! {
-        written = to.write_all(&spec) => if written.is_err() { return },
-        // A launcher that gets half a spec does nothing.
-        () = closed(&mut gone) => return,
-    }
-    drop(spec);
-    if stops.wait_for(|stop| *stop).await.is_ok() {
-        if let Ok(line) = wire::line(&ToLauncher::Stop(true)) {
-            let _ = to.write_all(&line).await;
-        }
-        closed(&mut stops).await;
-    }
-}
-
-async fn closed(stops: &mut watch::Receiver<bool>) {
-    while stops.changed().await.is_ok() {}
-}
-
 /// Pass on what the launcher says until it is silent for good, reap it, and tell how it ended.
-async fn follow(mut child: Child, from: OwnedReadHalf, events: mpsc::Sender<RunEvent>, mark: String) {
+async fn follow(
+    mut child: Child,
+    from: OwnedReadHalf,
+    mut relay: Relay,
+    lines: Lines,
+    started: watch::Sender<bool>,
+    mark: String,
+) {
     let mut from = BufReader::new(from);
-    let mut relay = Relay { events, dropped: 0, behind: false };
     let mut end = Ended::Lost;
     while let Some(message) = read(&mut from, &mark).await {
         match message {
-            ToDaemon::Started { pid } => relay.tell(RunEvent::Started { pid }).await,
+            ToDaemon::Started { pid } => {
+                lines.open();
+                started.send_replace(true);
+                relay.tell(RunEvent::Started { pid }).await;
+            }
             ToDaemon::Words { line, stderr } => relay.words(line, stderr).await,
             ToDaemon::Dropped(n) => relay.dropped += n,
+            ToDaemon::Line(length) => match relay.line(&mut from, length).await {
+                Ok(()) => {}
+                Err(e) => {
+                    tracing::warn!(%mark, error = %e, "a line from the launcher is cut off");
+                    break;
+                }
+            },
+            ToDaemon::Taken(bytes) => lines.taken(bytes),
             ToDaemon::Exit(record) => end = Ended::Exit(record),
             ToDaemon::Refused { why, text } => end = Ended::Refused { why, text },
         }
     }
+    lines.end();
     // Before the end is told: the lock frees only with the launcher, and who hears of the end may
     // start the next run at once.
     match timeout(LAST_STEPS, child.wait()).await {
@@ -212,13 +275,37 @@ async fn read(from: &mut BufReader<OwnedReadHalf>, mark: &str) -> Option<ToDaemo
 
 /// The bounded way to who holds the handle. A dropped handle takes everything silently.
 struct Relay {
-    events: mpsc::Sender<RunEvent>,
+    events: mpsc::Sender<Told>,
     dropped: u64,
     /// The reader was away for longer than we wait; no line waits until there is room again.
     behind: bool,
+    /// KiB of a stream's lines that may wait.
+    room: Arc<Semaphore>,
 }
 
 impl Relay {
+    fn new(events: mpsc::Sender<Told>) -> Self {
+        Self { events, dropped: 0, behind: false, room: Arc::new(Semaphore::new(LINES_KIB as usize)) }
+    }
+
+    /// A line of a stream, read only when there is room for it: the launcher waits meanwhile, and
+    /// the program with it.
+    async fn line(&mut self, from: &mut BufReader<OwnedReadHalf>, length: usize) -> std::io::Result<()> {
+        if length > MAX_STREAM_LINE {
+            return Err(std::io::ErrorKind::InvalidData.into());
+        }
+        let kib = u32::try_from(length / 1024 + 1).unwrap_or(LINES_KIB).min(LINES_KIB);
+        // Never closed; with the reader gone all room is free.
+        let room = self.room.clone().acquire_many_owned(kib).await.ok();
+        let mut line = vec![0; length];
+        from.read_exact(&mut line).await?;
+        let line =
+            String::from_utf8(line).unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned());
+        self.gap().await;
+        let _ = self.events.send(Told { event: RunEvent::Line(line), _room: room }).await;
+        Ok(())
+    }
+
     async fn words(&mut self, line: String, stderr: bool) {
         // Two places, for the gap and the line, or neither. Who is behind is not waited for, also
         // not by a timer of zero, which takes until its next tick.
@@ -239,20 +326,24 @@ impl Relay {
         if self.dropped > 0
             && let Some(place) = places.next()
         {
-            place.send(RunEvent::Dropped(self.dropped));
+            place.send(RunEvent::Dropped(self.dropped).into());
             self.dropped = 0;
         }
         if let Some(place) = places.next() {
-            place.send(RunEvent::Words { line, stderr });
+            place.send(RunEvent::Words { line, stderr }.into());
         }
     }
 
     /// What is never dropped waits as long as it takes.
     async fn tell(&mut self, event: RunEvent) {
+        self.gap().await;
+        let _ = self.events.send(event.into()).await;
+    }
+
+    async fn gap(&mut self) {
         if self.dropped > 0 {
             let gap = RunEvent::Dropped(std::mem::take(&mut self.dropped));
-            let _ = self.events.send(gap).await;
+            let _ = self.events.send(gap.into()).await;
         }
-        let _ = self.events.send(event).await;
     }
 }

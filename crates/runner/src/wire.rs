@@ -1,5 +1,6 @@
-//! What daemon and launcher say to each other: one JSON value a line, over a socket pair, so that
-//! no secret lands in a file or on a command line. It must not know how either side works.
+//! What daemon and launcher say to each other, over a socket pair, so that no secret lands in a file
+//! or on a command line: one JSON value a line, behind some of them so many bytes as they are.
+//! It must not know how either side works.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +29,26 @@ pub(crate) const MAX_SPEC: usize = 16 * 1024 * 1024;
 /// 16 KiB in which every byte is escaped or replaced.
 pub(crate) const MAX_LINE: u64 = 1024 * 1024;
 
+/// 64 MiB: the longest line of a stream, either way. A harness prints whole files and images in one.
+pub const MAX_STREAM_LINE: usize = 64 * 1024 * 1024;
+
+/// What the program reads on stdin.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// This text, whole; then the end of input.
+    Text(String),
+    /// Lines, as they are written to the [`Run`](crate::Run), until that closes it. Stdout is then
+    /// told in whole lines, none of which is dropped: who does not read them slows the program down.
+    Stream,
+}
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
 /// Everything the launcher needs.
 #[derive(Serialize, Deserialize, Clone)]
 pub struct RunSpec {
@@ -48,10 +69,9 @@ pub struct RunSpec {
     pub env: BTreeMap<String, String>,
     /// Taken out of the daemon's environment before `env` is set.
     pub env_remove: Vec<String>,
-    /// The text the program reads on stdin, whole; then the end of input.
-    pub stdin: String,
-    /// Milliseconds between TERM and KILL. (The input is at its end from the start, so that closing
-    /// it is no step of its own.)
+    /// What the program reads on stdin.
+    pub stdin: Input,
+    /// Milliseconds between TERM and KILL, and in a stream between the end of input and TERM, too.
     #[serde(default = "default_grace")]
     pub grace_ms: u64,
 }
@@ -85,7 +105,8 @@ pub struct ExitRecord {
     pub spawn_error: Option<String>,
     /// It was still running when the stop, or the end of the daemon, reached its launcher.
     pub stopped: bool,
-    /// The last 40 lines of stdout and stderr, interleaved as read, at most 64 KiB.
+    /// The last 40 lines of stdout and stderr, interleaved as read, at most 64 KiB; in a stream those
+    /// of stderr alone.
     pub tail: String,
     /// When everything had ended: wall time, Unix milliseconds.
     pub at_ms: i64,
@@ -106,11 +127,23 @@ pub enum Refusal {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToDaemon {
-    Started { pid: i32 },
-    Words { line: String, stderr: bool },
+    Started {
+        pid: i32,
+    },
+    Words {
+        line: String,
+        stderr: bool,
+    },
     Dropped(u64),
+    /// A line of a stream: so many bytes follow, without its end.
+    Line(usize),
+    /// So many bytes of input have left the launcher.
+    Taken(usize),
     Exit(ExitRecord),
-    Refused { why: Refusal, text: String },
+    Refused {
+        why: Refusal,
+        text: String,
+    },
 }
 
 /// After the spec, which is the first line.
@@ -118,7 +151,14 @@ pub(crate) enum ToDaemon {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToLauncher {
     Stop(bool),
+    /// Input of a stream: so many bytes follow, with the end of the line.
+    Input(usize),
+    /// No more input will come.
+    CloseInput(bool),
 }
+
+/// The longest line that is not followed by bytes: a number in a word.
+pub(crate) const MAX_TO_LAUNCHER: u64 = 4096;
 
 /// `message` as one line.
 pub(crate) fn line<T: Serialize>(message: &T) -> serde_json::Result<Vec<u8>> {
@@ -141,6 +181,10 @@ mod tests {
             r#"{"refused":{"why":"lock_busy","text":"x"}}"#
         );
         assert_eq!(line(&ToLauncher::Stop(true)).unwrap(), b"{\"stop\":true}\n");
+        assert_eq!(line(&ToLauncher::Input(3)).unwrap(), b"{\"input\":3}\n");
+        let text = |input: Input| serde_json::to_string(&input).unwrap();
+        assert_eq!(text("x".into()), r#"{"text":"x"}"#);
+        assert_eq!(text(Input::Stream), r#""stream""#);
     }
 
     #[test]

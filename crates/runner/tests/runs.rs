@@ -84,8 +84,8 @@ async fn the_program_is_found_by_the_path_it_is_given() {
 async fn two_hundred_kilobytes_on_stdin_arrive_whole_and_end() {
     let place = Place::new();
     let mut spec = place.spec("cat > got; echo read");
-    spec.stdin = "0123456789".repeat(20_000);
-    let text = spec.stdin.clone();
+    let text = "0123456789".repeat(20_000);
+    spec.stdin = text.as_str().into();
     assert_eq!(run(spec).await.lines, ["read"]);
     assert_eq!(fs::read_to_string(place.file("got")).unwrap(), text);
 }

@@ -10,7 +10,7 @@ use shrooms_core::Text;
 use shrooms_core::desk::{Desk, Exit, Input, Retry, TurnFact};
 use shrooms_core::id::DeliveryNo;
 use shrooms_core::row::{Ask, Delivery, Fence, Harness, Session, Task};
-use shrooms_runner::{Ended, ExitRecord, Refusal, RunEvent, RunSpec, crash};
+use shrooms_runner::{Ended, ExitRecord, Input as Stdin, Refusal, RunEvent, RunSpec, crash};
 use shrooms_store::LogLine;
 
 use crate::engine::Inner;
@@ -20,6 +20,9 @@ use crate::wording;
 /// How long what an earlier run left may take to end: a launcher that is writing its record has
 /// half of it.
 const CLEAR: Duration = Duration::from_secs(20);
+/// How long beyond its graces a launcher may take to end what it was told to end, and to write it
+/// down; one that was stopped itself (SIGSTOP) would never.
+const ANSWER: Duration = Duration::from_secs(15);
 /// Our own variables, which a daemon that was started from inside a session must not hand on.
 const OURS: [&str; 4] = ["SHROOMS_AGENT_SESSION", "SHROOMS_AGENT_STATE", "SHROOMS_AGENT_PASS", "SHROOMS_AGENT_RUN"];
 
@@ -84,7 +87,7 @@ fn spec(inner: &Inner, fence: Fence, rows: &Rows) -> Result<RunSpec, (String, Re
         cwd: session.dir.clone().into(),
         env,
         env_remove: OURS.iter().map(|v| v.to_string()).collect(),
-        stdin: given.stdin,
+        stdin: Stdin::Text(given.stdin),
         grace_ms: u64::try_from(inner.grace.as_millis()).unwrap_or(shrooms_runner::DEFAULT_GRACE_MS),
     })
 }
@@ -122,11 +125,26 @@ async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec:
     };
     inner.live.started(fence.turn, run.launcher_pid());
     crash::point("after_start");
+    let patience = inner.grace * 2 + ANSWER;
+    let mut overdue: Option<std::pin::Pin<Box<tokio::time::Sleep>>> = None;
     loop {
+        let late = async {
+            match overdue.as_mut() {
+                Some(sleep) => sleep.await,
+                None => std::future::pending().await,
+            }
+        };
         let event = tokio::select! {
             event = run.next() => event,
             () = stop.notified() => {
                 run.stop();
+                overdue.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+                continue;
+            }
+            () = late => {
+                tracing::warn!(turn = fence.turn.0, "a launcher does not answer a stop: it is killed");
+                run.kill();
+                overdue = None;
                 continue;
             }
         };
@@ -138,6 +156,8 @@ async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec:
             Some(RunEvent::Words { line, stderr }) => {
                 log(inner, fence, task.clone(), if stderr { "error" } else { "words" }, line);
             }
+            // Of a stream, which this is not.
+            Some(RunEvent::Line(_)) => {}
             Some(RunEvent::Dropped(n)) => {
                 log(inner, fence, task.clone(), "note", format!("({n} lines came too fast and were not kept here)"));
             }

@@ -55,6 +55,7 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
             () = inner.draining.cancelled() => return,
         }
     };
+    inner.reap();
     crash::point("after_settle");
     let result = trace.result;
     let exit = trace.exit.map(|record| super::run::exit(record, result));

@@ -1,16 +1,16 @@
 //! What the program prints: cut into lines, its end kept for the exit record, and all of it relayed
-//! as far as the daemon keeps up. A slow daemon must never hold the program up: lines are dropped
-//! and counted instead. It must not know what the lines mean.
+//! as far as the daemon keeps up. A slow daemon must never hold a command up: lines are dropped and
+//! counted instead. The stdout of a stream is the other way round. It must not know what lines mean.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::clock::Deadline;
-use crate::wire::{self, ToDaemon};
+use crate::wire::{self, MAX_STREAM_LINE, ToDaemon};
 
 /// 40 lines: what a person reads of a failed command before opening its log.
 const TAIL_LINES: usize = 40;
@@ -18,28 +18,61 @@ const TAIL_LINES: usize = 40;
 const TAIL_BYTES: usize = 64 * 1024;
 /// 16 KiB: a line without end must not fill the memory; longer lines come in pieces.
 const MAX_PIECE: usize = 16 * 1024;
-/// 4 MiB of lines wait for the daemon: bursts of a build log fit, and many launchers do not hurt.
+/// 4 MiB of lines wait for the daemon: bursts of a build log fit, and many launchers do not hurt. A
+/// longer line of a stream waits alone.
 const QUEUE_BYTES: usize = 4 * 1024 * 1024;
 /// What a queued line costs besides its text, so that empty lines are bounded, too.
 const LINE_COST: usize = 64;
 
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// 64 KiB: a pipe's whole content at once.
+const CHUNK: usize = 64 * 1024;
+
+pub(super) fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The way to the daemon: never blocks who puts something in.
+/// The way to the daemon. Only [`Outbox::line`] waits.
 #[derive(Clone)]
 pub(super) struct Outbox(Arc<(Mutex<Queue>, Condvar)>);
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<ToDaemon>,
+    waiting: VecDeque<Item>,
     bytes: usize,
     dropped: u64,
+    /// So many lines of a stream wait for room.
+    stuck: u64,
+    /// No more lines of a stream are taken.
+    last_line: bool,
     /// Nothing more is taken.
     closing: bool,
     /// The writer has written everything, or the daemon is gone.
     done: bool,
+}
+
+enum Item {
+    Message(ToDaemon),
+    Line(Vec<u8>),
+}
+
+impl Item {
+    fn cost(&self) -> usize {
+        match self {
+            Self::Message(ToDaemon::Words { line, .. }) => line.len() + LINE_COST,
+            Self::Message(_) => 0,
+            Self::Line(line) => line.len() + LINE_COST,
+        }
+    }
+
+    fn write(&self, control: &mut UnixStream) -> io::Result<()> {
+        match self {
+            Self::Message(message) => control.write_all(&wire::line(message)?),
+            Self::Line(line) => {
+                control.write_all(&wire::line(&ToDaemon::Line(line.len()))?)?;
+                control.write_all(line)
+            }
+        }
+    }
 }
 
 impl Outbox {
@@ -57,19 +90,52 @@ impl Outbox {
         if queue.closing || queue.done {
             return;
         }
-        let cost = line.len() + LINE_COST;
-        if queue.bytes + cost > QUEUE_BYTES {
+        let words = Item::Message(ToDaemon::Words { line: line.to_owned(), stderr });
+        if queue.bytes + words.cost() > QUEUE_BYTES {
             queue.dropped += 1;
             return;
         }
-        queue.bytes += cost;
-        queue.put(ToDaemon::Words { line: line.to_owned(), stderr });
+        queue.put(words);
         self.0.1.notify_all();
     }
 
-    /// What must not be dropped: a few messages a run.
+    /// A line of a stream: waits until there is room.
+    fn line(&self, line: Vec<u8>) {
+        let line = Item::Line(line);
+        let (queue, changed) = &*self.0;
+        let mut queue = guard(queue);
+        queue.stuck += 1;
+        while queue.bytes > 0 && queue.bytes + line.cost() > QUEUE_BYTES && !queue.done && !queue.last_line {
+            queue = changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.stuck -= 1;
+        if !queue.last_line {
+            queue.put(line);
+            changed.notify_all();
+        }
+    }
+
+    /// A line of a stream that is longer than any may be.
+    fn too_long(&self) {
+        guard(&self.0.0).dropped += 1;
+    }
+
+    /// Whether a line of a stream waits for the daemon.
+    pub(super) fn is_stuck(&self) -> bool {
+        guard(&self.0.0).stuck > 0
+    }
+
+    /// Take no more lines of a stream; those that still wait are lost and counted.
+    pub(super) fn end_lines(&self) {
+        let mut queue = guard(&self.0.0);
+        queue.last_line = true;
+        queue.dropped += queue.stuck;
+        self.0.1.notify_all();
+    }
+
+    /// What must not be dropped: a few messages a run, and one for each input of a stream.
     pub(super) fn tell(&self, message: ToDaemon) {
-        guard(&self.0.0).put(message);
+        guard(&self.0.0).put(Item::Message(message));
         self.0.1.notify_all();
     }
 
@@ -86,9 +152,8 @@ impl Outbox {
     }
 
     fn write_all(&self, mut control: UnixStream) {
-        while let Some(message) = self.take() {
-            let written = wire::line(&message).map_err(io::Error::from).and_then(|bytes| control.write_all(&bytes));
-            if written.is_err() {
+        while let Some(item) = self.take() {
+            if item.write(&mut control).is_err() {
                 break;
             }
         }
@@ -98,15 +163,15 @@ impl Outbox {
         self.0.1.notify_all();
     }
 
-    fn take(&self) -> Option<ToDaemon> {
+    fn take(&self) -> Option<Item> {
         let (queue, changed) = &*self.0;
         let mut queue = guard(queue);
         loop {
-            if let Some(message) = queue.waiting.pop_front() {
-                if let ToDaemon::Words { line, .. } = &message {
-                    queue.bytes = queue.bytes.saturating_sub(line.len() + LINE_COST);
-                }
-                return Some(message);
+            if let Some(item) = queue.waiting.pop_front() {
+                queue.bytes = queue.bytes.saturating_sub(item.cost());
+                // There is room now.
+                changed.notify_all();
+                return Some(item);
             }
             if queue.closing {
                 return None;
@@ -117,16 +182,17 @@ impl Outbox {
 }
 
 impl Queue {
-    fn put(&mut self, message: ToDaemon) {
+    fn put(&mut self, item: Item) {
         if self.done {
             return;
         }
-        // Before the message, so that the gap shows where it was.
+        // Before the item, so that the gap shows where it was.
         if self.dropped > 0 {
-            self.waiting.push_back(ToDaemon::Dropped(self.dropped));
+            self.waiting.push_back(Item::Message(ToDaemon::Dropped(self.dropped)));
             self.dropped = 0;
         }
-        self.waiting.push_back(message);
+        self.bytes += item.cost();
+        self.waiting.push_back(item);
     }
 }
 
@@ -195,6 +261,32 @@ impl Sink {
             }
         }
         lines.end(|text, whole| self.put(text, whole, stderr));
+    }
+
+    /// Read the stdout of a stream to its end, in whole lines.
+    pub(super) fn pump_lines(&self, stream: impl Read) {
+        let mut from = BufReader::with_capacity(CHUNK, stream);
+        loop {
+            let mut line = Vec::new();
+            // One byte more than a line may have, and its end.
+            let limit = MAX_STREAM_LINE as u64 + 2;
+            if !from.by_ref().take(limit).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                return;
+            }
+            let mut whole = line.pop_if(|last| *last == b'\n').is_some();
+            if line.len() <= MAX_STREAM_LINE {
+                self.outbox.line(line);
+                continue;
+            }
+            while !whole {
+                line.clear();
+                match from.by_ref().take(CHUNK as u64).read_until(b'\n', &mut line) {
+                    Ok(read) if read > 0 => whole = line.last() == Some(&b'\n'),
+                    _ => break,
+                }
+            }
+            self.outbox.too_long();
+        }
     }
 
     fn put(&self, text: &str, whole: bool, stderr: bool) {
@@ -304,7 +396,6 @@ mod tests {
         }
         outbox.tell(ToDaemon::Started { pid: 1 });
         let reader = thread::spawn(move || {
-            use std::io::BufRead;
             let (mut words, mut dropped, mut started) = (0, 0, false);
             for line in io::BufReader::new(ours).lines() {
                 match serde_json::from_str(&line.unwrap()).unwrap() {
@@ -321,5 +412,62 @@ mod tests {
         let (words, dropped, started) = reader.join().unwrap();
         assert_eq!(words + dropped, 2_000);
         assert!(dropped > 1_000 && started);
+    }
+
+    #[test]
+    fn a_daemon_that_does_not_read_holds_a_stream_up_until_its_last_line() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let outbox = Outbox::start(theirs).unwrap();
+        let (out, mut program) = io::pipe().unwrap();
+        let sink = Sink::new(outbox.clone());
+        let pump = thread::spawn(move || sink.pump_lines(out));
+        let line = [vec![b'x'; QUEUE_BYTES], b"\r\n".to_vec()].concat();
+        program.write_all(&line).unwrap();
+        program.write_all(&line).unwrap();
+        // The first is in the socket, the second waits; the third has no room.
+        program.write_all(&line).unwrap();
+        let end = Deadline::after(Duration::from_secs(30));
+        while !outbox.is_stuck() && !end.passed() {
+            thread::yield_now();
+        }
+        assert!(outbox.is_stuck());
+        outbox.end_lines();
+        drop(program);
+        pump.join().unwrap();
+        outbox.tell(ToDaemon::Started { pid: 1 });
+        let reader = thread::spawn(move || {
+            let mut from = BufReader::new(ours);
+            let (mut lines, mut dropped, mut text) = (0, 0, String::new());
+            while from.read_line(&mut text).unwrap() > 0 {
+                match serde_json::from_str(&text).unwrap() {
+                    ToDaemon::Line(length) => {
+                        let mut line = vec![0; length];
+                        from.read_exact(&mut line).unwrap();
+                        assert!(line.iter().take(QUEUE_BYTES).all(|b| *b == b'x') && length == QUEUE_BYTES + 1);
+                        lines += 1;
+                    }
+                    ToDaemon::Dropped(n) => dropped += n,
+                    _ => {}
+                }
+                text.clear();
+            }
+            (lines, dropped)
+        });
+        outbox.finish(Duration::from_secs(30));
+        drop(outbox);
+        assert_eq!(reader.join().unwrap(), (2, 1));
+    }
+
+    #[test]
+    fn an_endless_line_of_a_stream_is_left_out_and_counted() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let outbox = Outbox::start(theirs).unwrap();
+        let endless = io::repeat(b'x').take(MAX_STREAM_LINE as u64 + 100);
+        Sink::new(outbox.clone()).pump_lines(endless.chain(&b"\nafter"[..]));
+        outbox.finish(Duration::from_secs(30));
+        drop(outbox);
+        let mut all = String::new();
+        BufReader::new(ours).read_to_string(&mut all).unwrap();
+        assert_eq!(all, "{\"dropped\":1}\n{\"line\":5}\nafter");
     }
 }

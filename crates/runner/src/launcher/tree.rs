@@ -3,11 +3,12 @@
 //! It must not know of files or of the daemon.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::input::Feed;
 use crate::clock::Deadline;
 use crate::proc::{self, Signalled};
 
@@ -24,6 +25,8 @@ const KILL_ROUNDS: usize = 16;
 /// 2 s for output that is still in the pipes: with everything ended only a process outside the
 /// tree, to which a pipe was handed, can hold them open.
 const DRAIN: Duration = Duration::from_secs(2);
+/// 10 s when the daemon holds a stream's last lines up: as long as for the end itself.
+const SLOW_DRAIN: Duration = Duration::from_secs(10);
 
 /// What the threads of the launcher tell its main thread.
 pub(super) enum Note {
@@ -43,6 +46,8 @@ pub(super) struct Outcome {
 
 enum Phase {
     Running,
+    /// The input is at its end, nothing else was done.
+    Closed(Deadline),
     /// TERM was sent to what was there.
     Asked(Deadline),
     Killing(Duration),
@@ -53,12 +58,14 @@ pub(super) struct Watch {
     grace: Duration,
     outputs: usize,
     asked: BTreeSet<(i32, u64)>,
+    /// The input of a stream.
+    feed: Option<Feed>,
 }
 
 impl Watch {
-    pub(super) fn new(notes: Receiver<Note>, grace: Duration) -> Self {
+    pub(super) fn new(notes: Receiver<Note>, grace: Duration, feed: Option<Feed>) -> Self {
         // Two streams, stdout and stderr.
-        Self { notes, grace, outputs: 2, asked: BTreeSet::new() }
+        Self { notes, grace, outputs: 2, asked: BTreeSet::new(), feed }
     }
 
     /// Until the program and everything it started have ended.
@@ -71,7 +78,7 @@ impl Watch {
                 Some(Note::Reaped(pid, code, signal)) if pid == program && !ended => {
                     ended = true;
                     (outcome.code, outcome.signal) = (code, signal);
-                    if matches!(phase, Phase::Running) {
+                    if matches!(phase, Phase::Running | Phase::Closed(_)) {
                         // What it left in the background does not outlive it.
                         phase = Phase::Asked(Deadline::after(self.grace));
                     }
@@ -80,14 +87,16 @@ impl Watch {
                 Some(Note::Stop) => {
                     outcome.stopped |= !ended;
                     if matches!(phase, Phase::Running) {
-                        phase = Phase::Asked(Deadline::after(self.grace));
+                        let grace = Deadline::after(self.grace);
+                        phase = if self.cut_input() { Phase::Closed(grace) } else { Phase::Asked(grace) };
                     }
                 }
                 Some(Note::DaemonGone) => {
                     outcome.stopped |= !ended;
+                    self.cut_input();
                     let soon = Deadline::after(self.grace.min(ORPHAN_GRACE));
                     phase = match phase {
-                        Phase::Running => Phase::Asked(soon),
+                        Phase::Running | Phase::Closed(_) => Phase::Asked(soon),
                         Phase::Asked(until) => Phase::Asked(until.min(soon)),
                         killing @ Phase::Killing(_) => killing,
                     };
@@ -99,21 +108,27 @@ impl Watch {
         }
     }
 
-    /// Wait for the rest of the output, a bounded time.
-    pub(super) fn drain(&mut self) {
-        let deadline = Deadline::after(DRAIN);
-        while self.outputs > 0 && !deadline.passed() {
-            match self.notes.recv_timeout(deadline.left()) {
+    /// Wait for the rest of the output, a bounded time; longer while it waits for the daemon.
+    pub(super) fn drain(&mut self, is_stuck: impl Fn() -> bool) {
+        let (soon, late) = (Deadline::after(DRAIN), Deadline::after(SLOW_DRAIN));
+        while self.outputs > 0 && (!soon.passed() || is_stuck() && !late.passed()) {
+            match self.notes.recv_timeout(TERM_TICK) {
                 Ok(Note::OutputEnded) => self.outputs -= 1,
-                Ok(_) => {}
-                Err(_) => return,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+    }
+
+    /// End the input of a stream; false where there is none.
+    fn cut_input(&self) -> bool {
+        self.feed.as_ref().inspect(|feed| feed.cut()).is_some()
     }
 
     fn next(&self, phase: &Phase) -> Option<Note> {
         let wait = match phase {
             Phase::Running => return self.notes.recv().ok(),
+            Phase::Closed(until) => until.left(),
             Phase::Asked(until) => until.left().min(TERM_TICK),
             Phase::Killing(tick) => *tick,
         };
@@ -123,6 +138,11 @@ impl Watch {
     fn act(&mut self, phase: Phase) -> Phase {
         match phase {
             Phase::Running => Phase::Running,
+            Phase::Closed(until) if !until.passed() => Phase::Closed(until),
+            Phase::Closed(_) => {
+                self.ask();
+                Phase::Asked(Deadline::after(self.grace))
+            }
             Phase::Asked(until) if !until.passed() => {
                 self.ask();
                 Phase::Asked(until)

@@ -55,7 +55,7 @@ impl Place {
             cwd: self.dir.path().to_owned(),
             env: BTreeMap::from([("D".to_owned(), self.dir.path().display().to_string())]),
             env_remove: vec![],
-            stdin: String::new(),
+            stdin: "".into(),
             grace_ms: 300,
         }
     }
@@ -113,6 +113,7 @@ pub async fn to_the_end(run: &mut Run) -> Told {
                 RunEvent::Started { pid } => told.started = Some(pid),
                 RunEvent::Words { line, stderr: false } => told.lines.push(line),
                 RunEvent::Words { line, stderr: true } => told.errors.push(line),
+                RunEvent::Line(line) => told.lines.push(line),
                 RunEvent::Dropped(n) => told.dropped += n,
                 RunEvent::Ended(ended) => {
                     told.ended = ended;

@@ -251,3 +251,27 @@ fn what_may_be_run_again_is_run_again_whoever_was_killed() {
         assert_eq!(lab.lines("runs").len(), 2);
     }
 }
+
+#[test]
+fn a_launcher_that_is_stopped_itself_does_not_block_its_session_and_no_dead_are_left() {
+    let lab = Lab::of(&["homeserver"]);
+    let home = &lab[0];
+    home.add(
+        "a",
+        lab.dir.path(),
+        &[&lab.script("a.sh", "read -r how; [ \"$how\" = hold ] && kill -STOP $PPID && sleep 600; echo fine")],
+    );
+    home.cli(&["a2a", "send", "--id", "one", "a", "hold"]);
+    poll("it works", || state(&home.task("a:one")) == "working");
+    assert_eq!(home.cli(&["a2a", "cancel", "a:one"]).code, 0);
+    home.cli(&["a2a", "send", "--id", "two", "a", "x"]);
+    let task = home.outcome("a:two");
+    assert_eq!((state(&task).as_str(), text(&task).as_str()), ("completed", "fine"), "{task}");
+    let zombies = || {
+        let status = |e: std::fs::DirEntry| std::fs::read_to_string(e.path().join("status")).unwrap_or_default();
+        let of_home = format!("PPid:\t{}\n", home.pid());
+        let all = std::fs::read_dir("/proc").unwrap().flatten().map(status);
+        all.filter(|s| s.contains(&of_home) && s.contains("State:\tZ")).count()
+    };
+    poll("the dead are waited for", || zombies() == 0);
+}

@@ -1,0 +1,11 @@
+//! Claude Code, driven headlessly: its command line, its lines on stdio, the conversation it keeps.
+//! Made from what its version 2.1.332 does. It must not know how lines travel or what a task is.
+
+mod arguments;
+mod codec;
+mod conversation;
+mod wire;
+
+pub use arguments::{ArgumentError, ClaudeSpec, Conversation, NOT_INHERITED, PermissionMode, arguments};
+pub use codec::Claude;
+pub use conversation::{Landed, conversation_file, landed};
