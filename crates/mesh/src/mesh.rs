@@ -151,8 +151,8 @@ impl Mesh {
     }
 }
 
-const AUTO_NOTICE: &str = "no mesh daemon is asked yet, so --mesh auto is loopback: this machine is alone, on 127.0.0.1 \
-     and ::1; use --mesh file:PATH for more";
+const AUTO_NOTICE: &str = "this machine is alone, on 127.0.0.1 and ::1: --mesh file:PATH names others \
+     (shrooms and Tailscale are not asked yet)";
 const LOOPBACK_NOTICE: &str = "the mesh file lists loopback addresses: any process on this host may pose as any of those \
      machines (for tests and demonstrations)";
 

@@ -146,3 +146,35 @@ fn a_full_disk_refuses_new_work_and_loses_no_end_of_a_turn() {
         lab[1].kill();
     }
 }
+
+#[test]
+fn a_daemon_alone_answers_plain_curl_on_loopback_as_its_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let state = dir.path().join("state").display().to_string();
+    let mut daemon = Command::new(crate::lab::PROGRAM)
+        .args(["serve", "--state", &state, "--port", &port.to_string()])
+        .stdin(std::process::Stdio::null())
+        .stderr(std::fs::File::create(dir.path().join("log")).unwrap())
+        .spawn()
+        .unwrap();
+    let url = format!("http://127.0.0.1:{port}/a2a/review");
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
+        "message": {"messageId": "my-client-0001", "role": "ROLE_USER",
+                    "parts": [{"text": "Which branch is deployed on staging?"}],
+                    "metadata": {"shrooms/from": "laptop/my-script"}},
+        "configuration": {"blocking": true}}});
+    let add = json!({"name": "review", "dir": "/", "command": ["echo", "main is on staging"]}).to_string();
+    let json_type = "Content-Type: application/json";
+    let sessions = format!("http://127.0.0.1:{port}/v1/sessions");
+    poll("it answers", || run("curl", &["-sf", &sessions]).is_ok());
+    let added = run("curl", &["-s", &sessions, "-H", json_type, "-d", &add]);
+    let said = run("curl", &["-s", &url, "-H", json_type, "-d", &body.to_string()]);
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&said.unwrap()).unwrap_or_else(|e| panic!("{e}: {added:?}"));
+    let task = &answer["result"]["task"];
+    assert_eq!(text(task), "main is on staging", "{answer}");
+    // What the message claims is not shown for this machine's own: it is the owner.
+    assert_eq!(task["metadata"]["shrooms/from"], "the owner");
+}
