@@ -53,6 +53,11 @@ pub const EXPIRED: &str = "shrooms/expired";
 pub const ACKNOWLEDGED: &str = "shrooms/acknowledged";
 /// The model's last words, cut at 600 characters.
 pub const LAST_WORKER_LINE: &str = "shrooms/last_worker_line";
+/// True: its turn waits for a person on the worker's machine; there is nothing for the asker to
+/// answer, although the state is `input-required`.
+pub const PROMPT: &str = "shrooms/prompt";
+/// True: its turn is over, and it waits for a task that its worker asked of another.
+pub const WAITING: &str = "shrooms/waiting";
 /// True: asked from inside a cage.
 pub const CAGED: &str = "shrooms/caged";
 /// What the worker's machine saw of the work, beside what the worker says of it.

@@ -8,9 +8,12 @@ mod due;
 mod input;
 mod load;
 mod observe;
+mod prompts;
 mod results;
+mod say;
 mod send;
 mod sessions;
+mod settle;
 mod stream;
 mod table;
 mod tasks;
@@ -24,13 +27,15 @@ use std::sync::Arc;
 pub use asks::ask_id;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Done, Exit, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen,
+    AskFact, AskReq, Asked, Done, Exit, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen,
     SendReq, Target, TurnFact, Wants, Word,
 };
+pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
+pub use say::MAX_SAID;
 
-use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, SessionUid, TaskNo, TurnNo};
+use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use crate::refusal::Refusal;
-use crate::row::{Ask, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Session, Task, Turn};
+use crate::row::{Ask, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task, Turn};
 use crate::text::{Text, TextRef};
 use crate::time::Now;
 use table::Table;
@@ -62,6 +67,7 @@ pub struct Desk {
     tasks: Table<TaskNo, Task>,
     deliveries: Table<DeliveryNo, Delivery>,
     turns: Table<TurnNo, Turn>,
+    prompts: Table<PromptNo, Prompt>,
     asks: Table<AskNo, Ask>,
     outbox: Table<OutboxNo, Outbox>,
     gone: BTreeSet<OutboxNo>,
@@ -142,6 +148,9 @@ impl Desk {
             Request::CancelAsk { no } => self.cancel_ask(now, no),
             Request::Report(report) => self.report(now, report, &loaded),
             Request::Told { no, seen } => Ok(self.told(now, no, seen)),
+            Request::Offer { by, no, call, seen } => self.offer(now, &by, no, call, seen),
+            Request::Say { by, session, mid, text } => self.say(now, &by, &session, mid, text, &loaded),
+            Request::AnswerPrompt { by, no, answer } => self.answer_prompt(now, &by, no, answer, &loaded),
             Request::AddSession { by, name, harness, dir } => self.add_session(now, &by, name, harness, dir),
             Request::StopSession { by, name } => self.stop_session(now, &by, &name),
             Request::StartSession { by, name } => self.start_session(now, &by, &name),
@@ -161,6 +170,7 @@ impl Desk {
         self.tasks.drain(|r| out.push(Change::Task(r)));
         self.deliveries.drain(|r| out.push(Change::Delivery(r)));
         self.turns.drain(|r| out.push(Change::Turn(r)));
+        self.prompts.drain(|r| out.push(Change::Prompt(r)));
         self.asks.drain(|r| out.push(Change::Ask(r)));
         self.outbox.drain(|r| out.push(Change::Outbox(r)));
         for no in std::mem::take(&mut self.gone) {
@@ -183,6 +193,9 @@ impl Desk {
         for delivery in self.deliveries.remove_touched(|d| d.state == crate::row::DeliveryState::Ended) {
             self.drop_effects(delivery.no.0);
         }
+        for prompt in self.prompts.remove_touched(|p| p.ended.is_some()) {
+            self.drop_effects(prompt.no.0);
+        }
         for ask in self.asks.remove_touched(|a| !a.live()) {
             self.index.asks.remove(&(ask.agent.clone(), ask.mid.clone()));
         }
@@ -196,7 +209,10 @@ impl Desk {
         }
         self.sessions.remove_touched(|s| s.removed.is_some());
         self.lanes.clear_touched();
-        self.messages.clear_touched();
+        for said in self.messages.remove_touched(|m| m.task == say::NO_TASK) {
+            self.index.messages.remove(&MessageKey::of(&said));
+            self.index.by_task.remove(&said.task);
+        }
         self.outbox.clear_touched();
     }
 
@@ -228,6 +244,21 @@ impl Desk {
     /// A session's row.
     pub fn session(&self, uid: SessionUid) -> Option<&Arc<Session>> {
         self.sessions.get(uid)
+    }
+
+    /// A prompt that is open, or whose answer is on its way.
+    pub fn prompt(&self, no: PromptNo) -> Option<&Arc<Prompt>> {
+        self.prompts.get(no)
+    }
+
+    /// What was written, or is to be, in a run of a program that stays, in order.
+    pub fn written_in(&self, run: TurnNo) -> Vec<Arc<Delivery>> {
+        self.of_run(run).into_iter().filter_map(|no| self.deliveries.get(no).cloned()).collect()
+    }
+
+    /// A lane's row.
+    pub fn lane(&self, no: LaneNo) -> Option<&Arc<Lane>> {
+        self.lanes.get(no)
     }
 
     /// A live ask's row.

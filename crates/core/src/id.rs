@@ -28,6 +28,8 @@ numbers! {
     TurnNo;
     /// The asker's own record of a task it gave away.
     AskNo;
+    /// A permission or question that waits for a person.
+    PromptNo;
     /// Something that is to be told to another machine.
     OutboxNo;
 }
@@ -62,9 +64,19 @@ pub fn message_id(wall_ms: i64, random: [u8; 4]) -> String {
 
 /// The id under which a delivery is known to a harness that takes one: a UUID (version 8) made
 /// from the state's incarnation and the delivery's number, so that it is the same after a restart.
-pub fn wire_id(incarnation: &str, delivery: DeliveryNo) -> String {
-    let digest = Digest::of([incarnation.as_bytes(), &delivery.0.to_be_bytes()]);
-    let h = digest.short(32);
+/// `repeat` is 0, or the attempt of something that is said once more although it may have been read:
+/// a harness drops what it has already.
+pub fn wire_id(incarnation: &str, delivery: DeliveryNo, repeat: u32) -> String {
+    uuid([incarnation.as_bytes(), &delivery.0.to_be_bytes(), &repeat.to_be_bytes()])
+}
+
+/// The id of a lane's conversation for a harness that takes one, of its `generation`: a UUID, too.
+pub fn conversation_id(incarnation: &str, lane: LaneNo, generation: u32) -> String {
+    uuid([b"conversation", incarnation.as_bytes(), &lane.0.to_be_bytes(), &generation.to_be_bytes()])
+}
+
+fn uuid<const N: usize>(parts: [&[u8]; N]) -> String {
+    let h = Digest::of(parts).short(32);
     format!("{}-{}-8{}-a{}-{}", &h[..8], &h[8..12], &h[13..16], &h[17..20], &h[20..32])
 }
 
@@ -99,9 +111,11 @@ mod tests {
     #[test]
     fn message_ids_show_the_time_and_wire_ids_are_uuids() {
         assert_eq!(message_id(1_791_450_902_000, [0x3f, 0x9a, 0x1c, 0x2e]), "cli-20261008T091502-3f9a1c2e");
-        let id = wire_id("abc", DeliveryNo(7));
+        let id = wire_id("abc", DeliveryNo(7), 0);
         assert_eq!(id.len(), 36);
-        assert_eq!(id, wire_id("abc", DeliveryNo(7)));
-        assert_ne!(id, wire_id("abd", DeliveryNo(7)));
+        assert_eq!(id, wire_id("abc", DeliveryNo(7), 0));
+        assert_ne!(id, wire_id("abc", DeliveryNo(7), 2));
+        assert_ne!(id, conversation_id("abc", LaneNo(7), 0));
+        assert_ne!(id, wire_id("abd", DeliveryNo(7), 0));
     }
 }

@@ -28,6 +28,14 @@ pub enum Refusal {
     NoTask { id: String },
     #[error("no ask '{id}' here")]
     NoAsk { id: String },
+    #[error("no prompt '{id}' here; those that wait are shown by: prompt list")]
+    NoPrompt { id: i64 },
+    #[error("prompt {id} {how}; it takes no other answer")]
+    PromptOver { id: i64, how: String },
+    #[error("prompt {id}: {why}")]
+    WrongAnswer { id: i64, why: String },
+    #[error("session '{name}' has {waiting} messages of a person waiting, the limit: wait until they are read")]
+    TooManySaid { name: String, waiting: usize },
     #[error("the message has no text")]
     EmptyText,
     #[error("the message has no id: give one, fresh for each new request")]
@@ -95,14 +103,16 @@ impl Refusal {
             | NoMessageId
             | TooLong { .. }
             | TooManyRefs { .. }
+            | WrongAnswer { .. }
             | BadWord { .. } => Kind::User,
-            NoSession { .. } | NoTask { .. } | NoAsk { .. } => Kind::NotFound,
+            NoSession { .. } | NoTask { .. } | NoAsk { .. } | NoPrompt { .. } => Kind::NotFound,
             NameTaken { .. }
             | OtherText { .. }
             | IdOfAnother { .. }
             | LongGone { .. }
             | Ended { .. }
             | NoConversation { .. }
+            | PromptOver { .. }
             | NotBegun { .. } => Kind::Conflict,
             NotYourTask { .. }
             | NotYourAsk { .. }
@@ -110,7 +120,11 @@ impl Refusal {
             | WrongReporter { .. }
             | OwnersOnly { .. }
             | FreshImpossible { .. } => Kind::Refused,
-            QueueFull { .. } | TooManyAnswers { .. } | TooManyAsks { .. } | TooManySessions { .. } => Kind::Unavailable,
+            QueueFull { .. }
+            | TooManyAnswers { .. }
+            | TooManySaid { .. }
+            | TooManyAsks { .. }
+            | TooManySessions { .. } => Kind::Unavailable,
         }
     }
 }

@@ -2,10 +2,12 @@
 //! deliveries, turns, asks, the outbox, the event feed. They are data; the rules are in `desk`.
 
 mod ask;
+mod prompt;
 mod session;
 mod task;
 
-pub use ask::{Ask, AskBy, AskState, AskTo, Known, Outbox, Report};
+pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
+pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Harness, Lane, LaneKind, Session, SessionState};
 pub use task::{
     AskedBy, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn, TurnHow, TurnState,
@@ -48,7 +50,7 @@ pub struct Event {
     pub seq: i64,
     /// Wall time, milliseconds.
     pub at: i64,
-    /// `task`, `session` or `ask`.
+    /// `task`, `session`, `ask` or `prompt`.
     pub kind: EventKind,
     /// The session it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +72,7 @@ pub enum EventKind {
     Task,
     Session,
     Ask,
+    Prompt,
 }
 
 /// A committed change: a row as it is now, or one that is gone.
@@ -83,6 +86,7 @@ pub enum Change {
     Task(Arc<Task>),
     Delivery(Arc<Delivery>),
     Turn(Arc<Turn>),
+    Prompt(Arc<Prompt>),
     Ask(Arc<Ask>),
     Outbox(Arc<Outbox>),
     OutboxGone(OutboxNo),
@@ -98,6 +102,7 @@ pub struct Open {
     pub tasks: Vec<Task>,
     pub deliveries: Vec<Delivery>,
     pub turns: Vec<Turn>,
+    pub prompts: Vec<Prompt>,
     pub asks: Vec<Ask>,
     pub outbox: Vec<Outbox>,
 }

@@ -48,6 +48,8 @@ pub fn state(task: &Task) -> State {
         None if task.awaits_asker() => State::InputRequired,
         // Answered, and the answer waits for the lane: nobody works on it.
         None if task.blocked => State::Submitted,
+        // Its turn waits for a person on its own machine.
+        None if task.prompts > 0 => State::InputRequired,
         None if task.delivered.is_some() => State::Working,
         None => State::Submitted,
     }
@@ -64,9 +66,14 @@ pub fn words(task: &Task) -> Option<crate::TextRef> {
     }
 }
 
-/// What an asker is told of a task.
+/// What an asker is told of a task. That a person is asked on the worker's machine is nothing for it
+/// to answer: the worker works.
 pub fn known(task: &Task) -> Known {
-    Known { seq: task.seq, state: state(task).word().to_string(), text: words(task) }
+    let state = match state(task) {
+        State::InputRequired if !task.awaits_asker() => State::Working,
+        state => state,
+    };
+    Known { seq: task.seq, state: state.word().to_string(), text: words(task) }
 }
 
 #[cfg(test)]
@@ -83,6 +90,8 @@ mod tests {
             ("dispatched delivered blocked", "input-required"),
             ("dispatched delivered blocked pending", "submitted"),
             ("dispatched delivered pending", "working"),
+            ("dispatched delivered prompt", "input-required"),
+            ("dispatched delivered waiting", "working"),
             ("held", "auth-required"),
             ("held completed", "completed"),
             ("dispatched delivered blocked failed", "failed"),
@@ -96,6 +105,8 @@ mod tests {
                     "delivered" => task.delivered = Some(stamp),
                     "blocked" => task.blocked = true,
                     "pending" => task.pending = 1,
+                    "prompt" => task.prompts = 1,
+                    "waiting" => task.waiting = true,
                     "held" => task.gate = Gate::Held,
                     "completed" => task.ending = Some(Ending::Completed),
                     "failed" => task.ending = Some(Ending::Failed),
@@ -105,7 +116,8 @@ mod tests {
                 }
             }
             assert_eq!(state(&task).word(), want, "{facts}");
-            assert_eq!(known(&task).state, want, "{facts}");
+            let told = if facts.contains("prompt") { "working" } else { want };
+            assert_eq!(known(&task).state, told, "{facts}");
             assert_eq!(State::is_final(want), !task.open(), "{facts}");
         }
     }

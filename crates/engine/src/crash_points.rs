@@ -1,7 +1,7 @@
 //! Where tests make the daemon crash, by name; the launcher has its own list in `runner`.
 
 /// Named crash points of the daemon, for tests (feature `crash-points`).
-pub const CRASH_POINTS: [&str; 12] = [
+pub const CRASH_POINTS: [&str; 20] = [
     "before_commit",
     "after_commit",
     "before_start",
@@ -14,4 +14,12 @@ pub const CRASH_POINTS: [&str; 12] = [
     "after_send",
     "before_report",
     "after_report",
+    "stream_started",
+    "before_write",
+    "after_write",
+    "taken_seen",
+    "prompt_seen",
+    "before_answer",
+    "return_seen",
+    "turn_end_seen",
 ];

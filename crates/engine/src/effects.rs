@@ -5,6 +5,7 @@ pub(crate) mod ask;
 mod report;
 mod run;
 mod settle;
+mod stream;
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -17,6 +18,7 @@ use shrooms_core::row::{Fence, Open, Turn};
 use tokio::runtime::Handle;
 
 use crate::engine::Inner;
+use crate::live::{Command, Written};
 
 /// Starts an effect whose rows are committed.
 pub(crate) fn start(inner: &Arc<Inner>, desk: &Desk, effect: Effect, on: &Handle) {
@@ -26,10 +28,23 @@ pub(crate) fn start(inner: &Arc<Inner>, desk: &Desk, effect: Effect, on: &Handle
             let rows = run::Rows::of(desk, fence, delivery);
             inner.spawn(on, async move { run::run(&me, fence, rows).await });
         }
-        // For programs that stay, which no session has yet.
-        Effect::Interrupt { .. } | Effect::Write { .. } => {}
+        Effect::Interrupt { fence, .. } => inner.live.tell(fence.turn, fence.session, Command::Interrupt),
+        Effect::Write { fence, delivery, attempt } => {
+            let rows = run::Rows::of(desk, fence, delivery);
+            let Some(row) = rows.delivery else { return };
+            let written = Written { no: delivery, attempt, delivery: row, task: rows.task, ask: rows.ask };
+            inner.live.tell(fence.turn, fence.session, Command::Write(Box::new(written)));
+        }
+        Effect::Answer { fence, prompt } => {
+            let Some(prompt) = desk.prompt(prompt).cloned() else { return };
+            inner.live.tell(fence.turn, fence.session, Command::Answer(prompt));
+        }
         Effect::Stop { fence } => inner.live.stop(fence.turn, fence.session),
-        Effect::Settle { fence, .. } => inner.spawn(on, async move { settle::settle(&me, fence).await }),
+        Effect::Settle { fence, .. } => {
+            let written = desk.written_in(fence.turn);
+            let generation = desk.lane(fence.lane).map_or(0, |l| l.generation);
+            inner.spawn(on, async move { settle::settle(&me, fence, generation, written).await });
+        }
         Effect::Send { ask, attempt } => {
             let Some(row) = desk.ask_row(ask).cloned() else { return };
             let (id, by) = (desk.ask_id(ask), ask::claim(inner, desk, &row));
@@ -117,6 +132,13 @@ fn remove(path: &Path) {
     if let Err(error) = gone {
         tracing::warn!(%error, path = %path.display(), "what an earlier run left stays behind");
     }
+}
+
+/// The id under which a delivery is written to a harness: another for each time that something is
+/// said once more although it may have been read.
+fn wire_id(inner: &Inner, delivery: &shrooms_core::row::Delivery) -> String {
+    let repeat = if delivery.repeat { delivery.attempt } else { 0 };
+    shrooms_core::id::wire_id(&inner.incarnation, delivery.no, repeat)
 }
 
 fn run_mark(inner: &Inner, fence: &Fence) -> String {

@@ -41,6 +41,16 @@ pub struct Config {
     pub grace: Duration,
     pub clock: Arc<dyn Source>,
     pub version: &'static str,
+    pub harnesses: Harnesses,
+}
+
+/// Where the programs behind sessions are.
+#[derive(Clone, Debug)]
+pub struct Harnesses {
+    /// Claude Code: a path, or a name that is looked up in the search path when it is started.
+    pub claude: String,
+    /// Where it keeps its conversations: `CLAUDE_CONFIG_DIR`, or `.claude` in the home directory.
+    pub claude_dir: Option<PathBuf>,
 }
 
 pub(crate) struct Inner {
@@ -48,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) mesh: Mesh,
     pub(crate) launcher: PathBuf,
     pub(crate) grace: Duration,
+    pub(crate) harnesses: Harnesses,
     pub(crate) machine: String,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
@@ -107,6 +118,7 @@ impl Engine {
             mesh: config.mesh,
             launcher: config.launcher,
             grace: config.grace,
+            harnesses: config.harnesses,
             machine,
             incarnation: meta.incarnation,
             mark,

@@ -19,7 +19,7 @@ mod wording;
 pub use clock::{Source, SystemClock};
 pub use crash_points::CRASH_POINTS;
 pub use effects::ask::MAX_SEQ;
-pub use engine::{Config, Engine};
+pub use engine::{Config, Engine, Harnesses};
 pub use error::EngineError;
 pub use hub::Watch;
 pub use live::Live;

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use shrooms_core::id::{SessionUid, TurnNo};
-use tokio::sync::Notify;
+use shrooms_core::id::{DeliveryNo, SessionUid, TurnNo};
+use shrooms_core::row::{Ask, Delivery, Prompt, Task};
+use tokio::sync::{Notify, mpsc};
 
 /// The secret of a session's process; cannot be printed.
 #[derive(Clone)]
@@ -31,6 +32,26 @@ impl Pass {
     }
 }
 
+/// What a program that stays is to be given, in this order.
+pub(crate) enum Command {
+    Write(Box<Written>),
+    Interrupt,
+    Answer(Arc<Prompt>),
+}
+
+/// A delivery with the rows that its text is made from, as committed.
+pub(crate) struct Written {
+    pub(crate) no: DeliveryNo,
+    pub(crate) attempt: u32,
+    pub(crate) delivery: Arc<Delivery>,
+    pub(crate) task: Option<Arc<Task>>,
+    pub(crate) ask: Option<Arc<Ask>>,
+}
+
+/// Commands that may wait for a program: what may be unread in a lane (100 messages of a person, 100
+/// of an asker, 100 answers), several times over.
+const COMMANDS: usize = 1_024;
+
 /// A turn that runs, or is about to.
 struct Running {
     session: SessionUid,
@@ -38,6 +59,17 @@ struct Running {
     pass: Option<Pass>,
     stop: Arc<Notify>,
     stopped: bool,
+    commands: mpsc::Sender<Command>,
+    /// Until the turn has begun.
+    waiting: Option<mpsc::Receiver<Command>>,
+}
+
+/// What a turn that begins is given.
+pub(crate) struct Begun {
+    /// It was stopped before it began.
+    pub(crate) stopped: bool,
+    pub(crate) stop: Arc<Notify>,
+    pub(crate) commands: mpsc::Receiver<Command>,
 }
 
 /// The turns of this boot.
@@ -52,21 +84,33 @@ impl Live {
     }
 
     fn entry(turns: &mut BTreeMap<TurnNo, Running>, turn: TurnNo, session: SessionUid) -> &mut Running {
-        turns.entry(turn).or_insert_with(|| Running {
-            session,
-            launcher: None,
-            pass: None,
-            stop: Arc::new(Notify::new()),
-            stopped: false,
+        turns.entry(turn).or_insert_with(|| {
+            let (commands, waiting) = mpsc::channel(COMMANDS);
+            let stop = Arc::new(Notify::new());
+            Running { session, launcher: None, pass: None, stop, stopped: false, commands, waiting: Some(waiting) }
         })
     }
 
-    /// A turn is about to start; says whether it was stopped already, and what to wait on.
-    pub(crate) fn begin(&self, turn: TurnNo, session: SessionUid, pass: Pass) -> (bool, Arc<Notify>) {
+    /// A turn is about to start.
+    pub(crate) fn begin(&self, turn: TurnNo, session: SessionUid, pass: Pass) -> Begun {
         let mut turns = self.turns();
         let running = Self::entry(&mut turns, turn, session);
         running.pass = Some(pass);
-        (running.stopped, running.stop.clone())
+        // A turn begins once; were it twice, the second would get nothing to do.
+        let commands = running.waiting.take().unwrap_or_else(|| mpsc::channel(1).1);
+        Begun { stopped: running.stopped, stop: running.stop.clone(), commands }
+    }
+
+    /// Gives a turn's program something to do, now or as soon as it has begun. Never waits. One that
+    /// takes nothing more is stopped: what it was to be given is found out about after its end.
+    pub(crate) fn tell(&self, turn: TurnNo, session: SessionUid, command: Command) {
+        let mut turns = self.turns();
+        let running = Self::entry(&mut turns, turn, session);
+        if let Err(mpsc::error::TrySendError::Full(_)) = running.commands.try_send(command) {
+            tracing::warn!(turn = turn.0, "a program takes nothing more: it is stopped");
+            running.stopped = true;
+            running.stop.notify_one();
+        }
     }
 
     pub(crate) fn started(&self, turn: TurnNo, launcher: i32) {
@@ -121,8 +165,10 @@ mod tests {
         let pass = Pass::make().unwrap();
         let text = pass.expose().to_string();
         live.stop(TurnNo(1), SessionUid(9));
-        let (stopped, _) = live.begin(TurnNo(1), SessionUid(9), pass);
-        assert!(stopped);
+        live.tell(TurnNo(1), SessionUid(9), Command::Interrupt);
+        let mut begun = live.begin(TurnNo(1), SessionUid(9), pass);
+        assert!(begun.stopped);
+        assert!(matches!(begun.commands.try_recv(), Ok(Command::Interrupt)));
         assert_eq!(live.session_of_pass(&text), Some(SessionUid(9)));
         assert_eq!(live.session_of_pass(&text[1..]), None);
         assert_eq!(live.session_of_pass(""), None);

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use shrooms_core::row::{Ask, Delivery, DeliveryKind, Harness, Session, Task};
+use shrooms_core::row::{Ask, AskBy, Delivery, DeliveryKind, Harness, Session, Task};
 use shrooms_core::text::cut;
-use shrooms_core::words;
+use shrooms_core::view;
+use shrooms_core::words::{self, Open};
 use shrooms_store::{Reader, StoreError};
+
+use crate::live::Written;
 
 /// The longest text that goes into an environment variable, in characters: the kernel takes
 /// 128 KiB for one, and a character has at most four bytes.
@@ -80,6 +83,78 @@ pub(crate) fn compose(
     Ok(Given { stdin, env })
 }
 
+/// The tool by which a model says how a task ended.
+const FINISH: &str = "the shrooms tool task_update (mcp__shrooms__task_update)";
+/// Asks and tasks that a list for a model holds: more is a bill of tokens.
+const LISTED: usize = 50;
+
+/// What is written to a program that stays, for its model to read.
+pub(crate) fn for_model(
+    reader: &Reader,
+    machine: &str,
+    session: &Session,
+    written: &Written,
+) -> Result<String, StoreError> {
+    let Written { delivery, task, ask, .. } = written;
+    let text = |no: Option<shrooms_core::TextRef>| no.map_or(Ok(String::new()), |t| reader.text(t.no));
+    let mut texts = vec![text(delivery.text)?];
+    for extra in &delivery.extra {
+        texts.push(reader.text(extra.no)?);
+    }
+    let sender = |task: &Task| delivery.from.clone().unwrap_or_else(|| task.sender.label.clone());
+    let main = texts.first().cloned().unwrap_or_default();
+    Ok(match (delivery.kind, task, ask) {
+        (DeliveryKind::Task, Some(task), _) => {
+            let more = texts.get(1..).unwrap_or_default();
+            words::task(&task.id, &task.sender.label, &main, more, &words::by_word(&task.id, FINISH))
+        }
+        (DeliveryKind::Answer, Some(task), _) => {
+            let said = words::more(&task.id, &sender(task), &texts);
+            let about = words::about(&reader.text(task.request.no)?, &text(task.question)?);
+            format!("{said}\n\n{about}\n\n{}", words::by_word(&task.id, FINISH))
+        }
+        (DeliveryKind::Correction, Some(task), _) => words::more(&task.id, &sender(task), &texts),
+        (DeliveryKind::Recover, Some(task), _) => {
+            let closing = words::by_word(&task.id, FINISH);
+            words::recover(&task.id, &task.sender.label, &main, &asked(reader, machine, session)?, &closing)
+        }
+        (DeliveryKind::Result, _, Some(ask)) => {
+            let reference = reference(machine, ask);
+            let state = ask.known.as_ref().map_or("unsent", |k| k.state.as_str());
+            let said = text(ask.known.as_ref().and_then(|k| k.text))?;
+            let result = words::result(&reference, state, &reader.text(ask.text.no)?, &said, delivery.repeat);
+            let parent = task.as_ref().filter(|t| t.open()).map(|t| t.id.as_str());
+            format!("{result}\n\n{}", words::close_result(&reference, state, parent))
+        }
+        (DeliveryKind::Recap, ..) => words::recap(&owed(reader, session)?, &asked(reader, machine, session)?),
+        // A person's own words, as they are.
+        _ => texts.join("\n\n"),
+    })
+}
+
+/// What a session has asked and is not over.
+fn asked(reader: &Reader, machine: &str, session: &Session) -> Result<Vec<Open>, StoreError> {
+    let asks = reader.asks(false, shrooms_core::desk::MAX_ASKS)?.into_iter();
+    let mine = asks.filter(|a| a.by == AskBy::Session(session.uid) && a.open()).take(LISTED);
+    mine.map(|ask| {
+        let state = ask.known.as_ref().map_or("unsent", |k| k.state.as_str()).to_string();
+        let about = ask.title.clone().map_or_else(|| reader.text(ask.text.no), Ok)?;
+        Ok(Open { reference: reference(machine, &ask), state, about })
+    })
+    .collect()
+}
+
+/// What a session was given and has not finished.
+fn owed(reader: &Reader, session: &Session) -> Result<Vec<Open>, StoreError> {
+    let tasks = reader.open_tasks(session.lane)?.into_iter().filter(|t| t.dispatched).take(LISTED);
+    tasks
+        .map(|task| {
+            let about = task.title.clone().map_or_else(|| reader.text(task.request.no), Ok)?;
+            Ok(Open { reference: task.id.clone(), state: view::state(&task).word().to_string(), about })
+        })
+        .collect()
+}
+
 /// An ask's task as people write it.
 pub(crate) fn reference(machine: &str, ask: &Ask) -> String {
     let place = match &ask.to {
@@ -99,5 +174,7 @@ fn kind(kind: DeliveryKind) -> &'static str {
         DeliveryKind::Correction => "correction",
         DeliveryKind::Result => "result",
         DeliveryKind::Recover => "recover",
+        DeliveryKind::Say => "say",
+        DeliveryKind::Recap => "recap",
     }
 }

@@ -12,6 +12,8 @@ pub struct ServerConfig {
     pub version: String,
     /// The daemon's search path for programs (`PATH`).
     pub path: String,
+    /// Claude Code, as the engine has it.
+    pub claude: String,
     /// Sessions of the tests' scripted harness may be made.
     pub allow_scripted: bool,
 }

@@ -33,13 +33,14 @@ pub(crate) async fn show(app: &App, task: row::Task, shown: Shown) -> Result<Tas
 
 /// Shows several, in one read.
 pub(crate) async fn show_all(app: &App, tasks: Vec<row::Task>, shown: Shown) -> Result<Vec<Task>, EngineError> {
+    let machine = app.engine.machine().to_string();
     app.engine
         .read(move |r| {
             let mut out = Vec::with_capacity(tasks.len());
             for task in tasks {
                 let texts = r.texts(&task)?;
                 let session = r.session(task.session)?.map(|s| s.name);
-                out.push(to_a2a(&task, texts, session.as_deref().unwrap_or(""), shown));
+                out.push(to_a2a(&task, texts, session.as_deref().unwrap_or(""), &machine, shown));
             }
             Ok(out)
         })
@@ -60,8 +61,16 @@ pub(crate) fn state(state: State) -> TaskState {
     }
 }
 
-fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, shown: Shown) -> Task {
-    let words = texts.words.filter(|w| !w.is_empty());
+/// Its turn waits for an answer, and not of whoever asked.
+fn waits_for_a_person(task: &row::Task) -> bool {
+    view::state(task) == State::InputRequired && !task.awaits_asker()
+}
+
+fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, machine: &str, shown: Shown) -> Task {
+    let words = match waits_for_a_person(task) {
+        true => Some(format!("waits for a person on {machine}; there is nothing for you to answer")),
+        false => texts.words.filter(|w| !w.is_empty()),
+    };
     let said = words.clone().map(|text| Message {
         message_id: format!("{}-status", task.mid),
         context_id: Some(task.context.clone()),
@@ -133,6 +142,12 @@ fn metadata(task: &row::Task, place: i64, session: &str) -> Map<String, Value> {
     put(keys::STALLED, json!(false));
     put(keys::EXPIRED, json!(false));
     put(keys::CAGED, json!(false));
+    if waits_for_a_person(task) {
+        put(keys::PROMPT, json!(true));
+    }
+    if task.waiting {
+        put(keys::WAITING, json!(true));
+    }
     put(keys::RECEIPT, Value::Object(receipt));
     if let Some(title) = &task.title {
         put(keys::TITLE, json!(title));

@@ -6,11 +6,13 @@ mod events;
 mod fleet;
 mod input;
 mod program;
+mod prompts;
 mod record;
 mod remote;
 mod sessions;
 mod status;
 mod tasks;
+mod wanted;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -29,6 +31,10 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{name}/start", post(sessions::start))
         .route("/v1/sessions/{name}/messages", post(sessions::say))
         .route("/v1/sessions/{name}/log", get(sessions::log))
+        .route("/v1/sessions/{name}/wanted", get(wanted::get))
+        .route("/v1/sessions/{name}/prompts/{id}", post(prompts::answer_in_session))
+        .route("/v1/prompts", get(prompts::list))
+        .route("/v1/prompts/{id}", get(prompts::get).post(prompts::answer))
         .route("/v1/fleet", get(fleet::show))
         .route("/v1/tasks", get(tasks::list))
         .route("/v1/tasks/{reference}", get(tasks::get).post(tasks::update))

@@ -93,6 +93,32 @@ pub struct Asks {
     pub asks: Vec<Ask>,
 }
 
+/// A permission or question that waits for a person.
+#[derive(Debug, Deserialize)]
+pub struct Prompt {
+    pub id: i64,
+    pub session: String,
+    #[serde(default)]
+    pub task: Option<String>,
+    pub state: String,
+    #[serde(default)]
+    pub tool: String,
+    #[serde(default)]
+    pub input: String,
+    #[serde(default)]
+    pub why: String,
+    #[serde(default)]
+    pub suggestions: Vec<String>,
+    #[serde(default)]
+    pub questions: Vec<shrooms_core::row::Question>,
+}
+
+/// `GET /v1/prompts`.
+#[derive(Debug, Deserialize)]
+pub struct Prompts {
+    pub prompts: Vec<Prompt>,
+}
+
 /// A line of a session's log.
 #[derive(Debug, Deserialize)]
 pub struct LogLine {

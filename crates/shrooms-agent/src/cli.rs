@@ -3,6 +3,7 @@
 
 mod a2a;
 mod events;
+mod prompt;
 mod session;
 mod status;
 
@@ -29,6 +30,7 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   shrooms-agent serve
+  shrooms-agent session add review --harness claude --dir ~/webapp
   shrooms-agent session add tests --dir ~/webapp -- make test
   shrooms-agent a2a list
   shrooms-agent a2a send --wait homeserver/tests \"Run the tests.\"
@@ -63,6 +65,9 @@ pub enum Verb {
     /// The sessions of this machine
     #[command(subcommand)]
     Session(session::Verb),
+    /// Permissions and questions that wait for you
+    #[command(subcommand)]
+    Prompt(prompt::Verb),
     Status(status::Args),
     Events(events::Args),
 }
@@ -109,6 +114,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Demo(args) => demo::run(args, &place),
         Verb::A2a(verb) => block_on(a2a::run(verb, &client(place)?)),
         Verb::Session(verb) => block_on(session::run(verb, &client(place)?)),
+        Verb::Prompt(verb) => block_on(prompt::run(verb, &client(place)?)),
         Verb::Mcp(args) => block_on(mcp::run(args, client(place)?)),
         Verb::Status(args) => block_on(status::run(args, &client(place)?)),
         Verb::Events(args) => block_on(events::run(args, &client(place)?)),

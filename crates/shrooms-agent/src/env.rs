@@ -49,6 +49,13 @@ impl Env {
     }
 }
 
+/// Where Claude Code keeps its settings and conversations.
+pub fn claude_dir() -> Option<PathBuf> {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    var("CLAUDE_CONFIG_DIR").or_else(|| Some(var("HOME")?.join(".claude")))
+}
+
 /// The program's name and its arguments.
 pub fn arguments() -> Vec<OsString> {
     std::env::args_os().collect()

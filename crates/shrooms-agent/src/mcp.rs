@@ -116,7 +116,13 @@ struct Call {
     progress: Option<ProgressToken>,
     cancelled: CancellationToken,
     gone: CancellationToken,
+    /// The harness's own id of the call, where it gives one: it shows under it that it has read the
+    /// return.
+    id: Option<String>,
 }
+
+/// Where Claude Code puts its id of a call.
+const CALL_ID: &str = "claudecode/toolUseId";
 
 impl Call {
     /// Until nobody waits for the result any more.
@@ -138,7 +144,7 @@ impl Server {
         match name {
             list_agents::NAME => list_agents::call(self, input::read(given)?).await,
             ask_agent::NAME => ask_agent::call(self, input::read(given)?, call).await,
-            task_status::NAME => task_status::call(self, input::read(given)?).await,
+            task_status::NAME => task_status::call(self, input::read(given)?, call).await,
             task_update::NAME => task_update::call(self, input::read(given)?).await,
             task_ack::NAME => task_ack::call(self, input::read(given)?).await,
             _ => {
@@ -175,7 +181,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let progress = context.meta.get_progress_token();
-        let call = Call { peer: context.peer, progress, cancelled: context.ct, gone: self.gone.clone() };
+        let id = context.meta.get(CALL_ID).and_then(|id| id.as_str()).map(str::to_owned);
+        let call = Call { peer: context.peer, progress, cancelled: context.ct, gone: self.gone.clone(), id };
         let result = match self.call(&request.name, request.arguments, &call).await {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(failure) => CallToolResult::error(vec![ContentBlock::text(shown::peer(&failure.to_string()))]),

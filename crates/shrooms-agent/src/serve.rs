@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use shrooms_engine::{Config, Engine, SystemClock};
+use shrooms_engine::{Config, Engine, Harnesses, SystemClock};
 use shrooms_mesh::{Mesh, MeshSpec};
 use shrooms_server::{Listeners, Server, ServerConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -49,6 +49,9 @@ pub struct Args {
     /// The port on this machine's mesh addresses [default: the mesh file's, else 7387]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Claude Code: its path, or a name on the search path
+    #[arg(long, default_value = "claude", value_name = "PATH")]
+    claude: String,
     /// How log lines look, on stderr: text or json
     #[arg(long, default_value = "text", value_name = "FORM", value_parser = ["text", "json"])]
     log: String,
@@ -105,6 +108,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
             grace: Duration::from_secs_f64(args.stop_grace),
             clock: Arc::new(SystemClock::new()),
             version: env!("CARGO_PKG_VERSION"),
+            harnesses: Harnesses { claude: args.claude.clone(), claude_dir: env::claude_dir() },
         },
         lock,
     )
@@ -113,6 +117,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     let config = ServerConfig {
         version: env!("CARGO_PKG_VERSION").to_string(),
         path: env::search_path(),
+        claude: args.claude,
         allow_scripted: args.allow_scripted,
     };
     let server = Server::new(engine.clone(), listeners, config);

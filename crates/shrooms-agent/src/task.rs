@@ -43,7 +43,7 @@ impl Known {
 
     /// Nothing more comes of it by itself: it has ended, or waits for its asker.
     pub fn has_outcome(&self) -> bool {
-        self.state().is_terminal() || self.state().is_interrupted()
+        self.state().is_terminal() || self.state().is_interrupted() && !self.asks_a_person()
     }
 
     /// The number of its last change.
@@ -58,7 +58,17 @@ impl Known {
 
     /// It waits for its asker to say something.
     pub fn asks_back(&self) -> bool {
-        self.state() == TaskState::InputRequired
+        self.state() == TaskState::InputRequired && !self.asks_a_person()
+    }
+
+    /// Its worker waits for a person on its own machine.
+    fn asks_a_person(&self) -> bool {
+        self.flag(shrooms::PROMPT)
+    }
+
+    /// The agent that works on it, as far as the reference names it.
+    pub fn agent(&self) -> &str {
+        self.reference.split_once(':').map_or(self.reference.as_str(), |(agent, _)| agent)
     }
 
     /// The task's own id, as its worker knows it.
@@ -147,9 +157,13 @@ impl Known {
             1 => notes.push("reminded once".into()),
             times => notes.push(format!("reminded {times} times")),
         }
-        for (key, note) in
-            [(shrooms::STALLED, "stalled"), (shrooms::EXPIRED, "expired"), (shrooms::ACKNOWLEDGED, "acknowledged")]
-        {
+        let waits = "waits for a task that it asked of another";
+        for (key, note) in [
+            (shrooms::WAITING, waits),
+            (shrooms::STALLED, "stalled"),
+            (shrooms::EXPIRED, "expired"),
+            (shrooms::ACKNOWLEDGED, "acknowledged"),
+        ] {
             if self.flag(key) {
                 notes.push(note.into());
             }

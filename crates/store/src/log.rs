@@ -26,7 +26,7 @@ pub struct LogLine {
     pub session: i64,
     /// Wall time, milliseconds.
     pub at: i64,
-    /// `words`, `error` (what the program wrote to stderr) or `note` (ours).
+    /// `words`, `error` (what the program wrote to stderr), `said` (what was said to it), `tool` or `note` (ours).
     pub kind: &'static str,
     pub task: Option<String>,
     pub text: String,
@@ -158,6 +158,8 @@ impl LogReader {
                 session,
                 at: r.get(1)?,
                 kind: match kind.as_str() {
+                    "said" => "said",
+                    "tool" => "tool",
                     "error" => "error",
                     "note" => "note",
                     _ => "words",

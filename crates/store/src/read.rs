@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
 use shrooms_core::TextRef;
-use shrooms_core::id::{AskNo, SessionUid, TaskNo};
-use shrooms_core::row::{Ask, AskTo, Event, Lane, Message, Session, Task};
+use shrooms_core::id::{AskNo, LaneNo, PromptNo, SessionUid, TaskNo};
+use shrooms_core::row::{Ask, AskTo, Delivery, Event, Lane, Message, Prompt, Session, Task, Turn};
 use shrooms_core::view;
 
 use crate::StoreError;
@@ -64,6 +64,10 @@ pub struct TaskPage {
 pub struct SessionRow {
     pub session: Session,
     pub lane: Lane,
+    /// A turn runs.
+    pub works: bool,
+    /// Prompts that wait for a person.
+    pub prompts: i64,
     pub open: i64,
     pub waiting: i64,
 }
@@ -137,7 +141,8 @@ impl Reader {
                     asked.push((message.mid, text(t)?));
                 }
             }
-            let words = view::words(task).map(text).transpose()?;
+            let works = view::state(task) == view::State::Working;
+            let words = view::words(task).or(task.last_words.filter(|_| works)).map(text).transpose()?;
             let mut s = db.prepare_cached(
                 "SELECT count(*) FROM task WHERE lane = ?1 AND queued = 1 AND position <= ?2
                  AND EXISTS (SELECT 1 FROM task WHERE no = ?3 AND queued = 1)",
@@ -205,20 +210,35 @@ impl Reader {
             let mut s = db.prepare_cached(
                 "SELECT s.row, l.row,
                  (SELECT count(*) FROM task t WHERE t.session = s.uid AND t.open = 1),
-                 (SELECT count(*) FROM task t WHERE t.lane = l.no AND t.queued = 1)
+                 (SELECT count(*) FROM task t WHERE t.lane = l.no AND t.queued = 1),
+                 (SELECT t.row FROM turn t WHERE t.no = json_extract(l.row, '$.turn'))
                  FROM session s JOIN lane l ON l.session = s.uid WHERE s.live = 1 ORDER BY s.name",
             )?;
-            let rows =
-                s.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?, r.get(2)?, r.get(3)?)))?;
+            type Columns = (String, String, i64, i64, Option<String>);
+            let columns = |r: &rusqlite::Row<'_>| -> rusqlite::Result<Columns> {
+                Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+            };
+            let rows = s.query_map([], columns)?.collect::<Result<Vec<_>, _>>()?;
             let mut out = Vec::new();
-            for row in rows {
-                let (session, lane, open, waiting) = row?;
+            for (session, lane, open, waiting, turn) in rows {
+                let turn: Option<Turn> = turn.map(|t| parse("turn", &t)).transpose()?;
                 out.push(SessionRow {
                     session: parse("session", &session)?,
                     lane: parse("lane", &lane)?,
+                    // A program that stays works only in its turns.
+                    works: turn.is_some_and(|t| t.ended.is_none() && (t.busy || !t.stream)),
+                    prompts: 0,
                     open,
                     waiting,
                 });
+            }
+            let mut s = db.prepare_cached("SELECT row FROM prompt WHERE open = 1")?;
+            let prompts = s.query_map([], |r| r.get::<_, String>(0))?;
+            for prompt in prompts {
+                let prompt: Prompt = parse("prompt", &prompt?)?;
+                if let Some(row) = out.iter_mut().find(|r| r.lane.no == prompt.lane).filter(|_| prompt.open()) {
+                    row.prompts += 1;
+                }
             }
             Ok(out)
         })
@@ -259,6 +279,49 @@ impl Reader {
             )?;
             let rows = s.query_map(params![all, limit as i64], |r| r.get::<_, String>(0))?;
             rows.map(|r| parse("ask", &r?)).collect()
+        })
+    }
+
+    /// Prompts that wait for an answer, the oldest first; all of a machine's are few.
+    pub fn prompts(&self) -> Result<Vec<Prompt>, StoreError> {
+        let open: Vec<Prompt> = self.rows("prompt", "SELECT row FROM prompt WHERE open = 1 ORDER BY no")?;
+        Ok(open.into_iter().filter(Prompt::open).collect())
+    }
+
+    /// The prompt of this number.
+    pub fn prompt(&self, no: PromptNo) -> Result<Option<Prompt>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM prompt WHERE no = ?1")?;
+            let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
+            row.map(|r| parse("prompt", &r)).transpose()
+        })
+    }
+
+    /// What is written, or is to be, in a lane.
+    pub fn deliveries(&self, lane: LaneNo) -> Result<Vec<Delivery>, StoreError> {
+        let open: Vec<Delivery> = self.rows("delivery", "SELECT row FROM delivery WHERE open = 1 ORDER BY no")?;
+        Ok(open.into_iter().filter(|d| d.lane == lane).collect())
+    }
+
+    /// Open tasks of a lane, as they were stored.
+    pub fn open_tasks(&self, lane: LaneNo) -> Result<Vec<Task>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM task WHERE lane = ?1 AND open = 1 ORDER BY no")?;
+            let rows = s.query_map([lane.0], |r| r.get::<_, String>(0))?;
+            rows.map(|r| parse("task", &r?)).collect()
+        })
+    }
+
+    /// Turns that run, or may still run.
+    pub fn open_turns(&self) -> Result<Vec<Turn>, StoreError> {
+        self.rows("turn", "SELECT row FROM turn WHERE open = 1 ORDER BY no")
+    }
+
+    fn rows<T: serde::de::DeserializeOwned>(&self, table: &'static str, sql: &str) -> Result<Vec<T>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached(sql)?;
+            let rows = s.query_map([], |r| r.get::<_, String>(0))?;
+            rows.map(|r| parse(table, &r?)).collect()
         })
     }
 

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use crate::StoreError;
 
 /// The schema that this program writes; migrations go forward only.
-pub const SCHEMA: i64 = 1;
+pub const SCHEMA: i64 = 2;
 
 const STATE: &str = "
 CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), row TEXT NOT NULL);
@@ -39,6 +39,12 @@ CREATE TABLE outbox (no INTEGER PRIMARY KEY, task INTEGER NOT NULL, row TEXT NOT
 CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL);
 ";
 
+/// From version 1: prompts.
+const PROMPTS: &str = "
+CREATE TABLE prompt (no INTEGER PRIMARY KEY, open INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE INDEX prompt_open ON prompt (no) WHERE open = 1;
+";
+
 /// The schema's version of a file; 0 = it has no tables.
 pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
     db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))
@@ -48,7 +54,11 @@ pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
 pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
     match version(db, path)? {
         0 => {
-            let sql = format!("BEGIN;{STATE}PRAGMA user_version = {SCHEMA};COMMIT;");
+            let sql = format!("BEGIN;{STATE}{PROMPTS}PRAGMA user_version = {SCHEMA};COMMIT;");
+            db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
+        }
+        1 => {
+            let sql = format!("BEGIN;{PROMPTS}PRAGMA user_version = {SCHEMA};COMMIT;");
             db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
         }
         SCHEMA => Ok(()),

@@ -152,6 +152,7 @@ impl Store {
             tasks: self.all("task", "SELECT row FROM task WHERE open = 1 ORDER BY no")?,
             deliveries: self.all("delivery", "SELECT row FROM delivery WHERE open = 1 ORDER BY no")?,
             turns: self.all("turn", "SELECT row FROM turn WHERE open = 1 ORDER BY no")?,
+            prompts: self.all("prompt", "SELECT row FROM prompt WHERE open = 1 ORDER BY no")?,
             asks: self.all("ask", "SELECT row FROM ask WHERE live = 1 ORDER BY no")?,
             outbox: self.all("outbox", "SELECT row FROM outbox ORDER BY no")?,
         })
@@ -202,6 +203,11 @@ impl Store {
         }
         if let Some(no) = wants.ask {
             loaded.ask = self.ask("SELECT row FROM ask WHERE no = ?1", params![no.0])?;
+        }
+        if let Some(no) = wants.prompt {
+            let mut s = self.db.prepare_cached("SELECT row FROM prompt WHERE no = ?1")?;
+            let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
+            loaded.prompt = row.map(|r| parse("prompt", &r)).transpose()?;
         }
         if let Some((agent, mid)) = &wants.ask_mid {
             loaded.ask = self.ask("SELECT row FROM ask WHERE agent = ?1 AND mid = ?2", params![agent, mid])?;
@@ -287,6 +293,10 @@ fn write(tx: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
         Change::Turn(t) => put(
             "INSERT OR REPLACE INTO turn (no, open, task, row) VALUES (?1, ?2, ?3, ?4)",
             &[&t.no.0, &t.ended.is_none(), &t.task.map(|t| t.0), &json("turn", t)?],
+        ),
+        Change::Prompt(p) => put(
+            "INSERT OR REPLACE INTO prompt (no, open, row) VALUES (?1, ?2, ?3)",
+            &[&p.no.0, &p.ended.is_none(), &json("prompt", p)?],
         ),
         Change::Ask(a) => put(
             "INSERT INTO ask (no, agent, mid, task_id, live, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -62,7 +62,7 @@ impl Desk {
             DeliveryKind::Answer => 1,
             DeliveryKind::Result => 2,
             DeliveryKind::Correction => 3,
-            DeliveryKind::Task | DeliveryKind::Recover => 4,
+            DeliveryKind::Task | DeliveryKind::Recover | DeliveryKind::Recap | DeliveryKind::Say => 4,
         };
         planned
             .iter()
@@ -82,7 +82,11 @@ impl Desk {
                 .and_then(|no| self.tasks.get(no))
                 .is_some_and(|t| t.open() && t.dispatched && (t.blocked || t.delivered.is_some())),
             DeliveryKind::Task => !delivery.task.and_then(|no| self.tasks.get(no)).is_some_and(|t| t.awaits_asker()),
-            DeliveryKind::Answer | DeliveryKind::Result | DeliveryKind::Recover => true,
+            DeliveryKind::Answer
+            | DeliveryKind::Result
+            | DeliveryKind::Recover
+            | DeliveryKind::Recap
+            | DeliveryKind::Say => true,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::id::{AskNo, OutboxNo};
+use crate::id::{AskNo, OutboxNo, TaskNo};
 use crate::principal::Principal;
 use crate::refusal::{Refusal, when};
 use crate::row::{Ask, AskBy, AskState, AskTo, AskedBy, EventKind, Known};
@@ -102,6 +102,7 @@ impl Desk {
             }
         };
         let text = self.keep(&req.text);
+        let parent = self.works_on(by);
         let here = task.as_ref();
         let ask = Ask {
             no,
@@ -126,6 +127,8 @@ impl Desk {
             now_only: req.now_only,
             cancel: false,
             told: false,
+            parent,
+            offered: None,
             telling: None,
             made: now.stamp(),
             ended: None,
@@ -146,6 +149,14 @@ impl Desk {
         let ask = self.asks.get(no).cloned().ok_or(Refusal::NoAsk { id: no.0.to_string() })?;
         let task = self.task_of_ask(&ask).or(task);
         Ok(Done::Ask { ask, task, made: true })
+    }
+
+    /// The task that a session's turn works on now: what it asks, it asks for that.
+    fn works_on(&self, by: AskBy) -> Option<TaskNo> {
+        let AskBy::Session(uid) = by else { return None };
+        let lane = self.lanes.get(self.sessions.get(uid)?.lane)?;
+        let task = self.turns.get(lane.turn?)?.task?;
+        self.tasks.get(task).is_some_and(|t| t.open()).then_some(task)
     }
 
     fn task_of_ask(&self, ask: &Ask) -> Option<Arc<crate::row::Task>> {

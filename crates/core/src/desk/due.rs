@@ -2,8 +2,8 @@
 //! The engine starts a key at most once in a boot. What an earlier boot began is never started
 //! again; only the question what became of it is due.
 
-use crate::id::{AskNo, DeliveryNo, OutboxNo};
-use crate::row::{Ask, AskState, AskTo, Delivery, DeliveryState, Fence, Outbox, Turn, TurnState};
+use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo};
+use crate::row::{Ask, AskState, AskTo, Delivery, DeliveryState, Fence, Outbox, Prompt, PromptState, Turn, TurnState};
 use crate::time::Now;
 
 use super::{Desk, Wake};
@@ -23,6 +23,7 @@ pub enum EffectKind {
     Stop,
     Interrupt,
     Write,
+    Answer,
     Settle,
     Send,
     Look,
@@ -41,6 +42,8 @@ pub enum Effect {
     Interrupt { fence: Fence, nth: u32 },
     /// Write a delivery to a program that stays.
     Write { fence: Fence, delivery: DeliveryNo, attempt: u32 },
+    /// Give a program that stays the answer to its prompt.
+    Answer { fence: Fence, prompt: PromptNo },
     /// Find out what became of a turn, after ending every process of it.
     Settle { fence: Fence, delivery: DeliveryNo },
     /// Send an ask to the worker's machine.
@@ -61,6 +64,7 @@ impl Effect {
             Effect::Stop { fence } => (fence.turn.0, EffectKind::Stop, fence.attempt),
             Effect::Interrupt { fence, nth } => (fence.turn.0, EffectKind::Interrupt, *nth),
             Effect::Write { delivery, attempt, .. } => (delivery.0, EffectKind::Write, *attempt),
+            Effect::Answer { fence, prompt } => (prompt.0, EffectKind::Answer, fence.attempt),
             Effect::Settle { fence, .. } => (fence.turn.0, EffectKind::Settle, fence.attempt),
             Effect::Send { ask, attempt } => (ask.0, EffectKind::Send, *attempt),
             Effect::Look { ask, attempt } => (ask.0, EffectKind::Look, *attempt),
@@ -119,8 +123,7 @@ impl Desk {
     }
 
     pub(super) fn turn_effects(&mut self, turn: &Turn) {
-        let fence =
-            Fence { session: turn.session, lane: turn.lane, turn: turn.no, boot: turn.boot, attempt: turn.attempt };
+        let fence = fence(turn);
         let run = Effect::Run { fence, delivery: turn.cause };
         let settle = Effect::Settle { fence, delivery: turn.cause };
         let wanted = match turn.state {
@@ -139,12 +142,15 @@ impl Desk {
     pub(super) fn delivery_effects(&mut self, delivery: &Delivery) {
         let run = delivery.run.and_then(|no| self.turns.get(no)).filter(|t| t.boot == self.meta.boot);
         let due = run.filter(|t| t.state == TurnState::Running && delivery.state == DeliveryState::Attempting);
-        let write = due.map(|t| Effect::Write {
-            fence: Fence { session: t.session, lane: t.lane, turn: t.no, boot: t.boot, attempt: t.attempt },
-            delivery: delivery.no,
-            attempt: delivery.attempt,
-        });
+        let write = due.map(|t| Effect::Write { fence: fence(t), delivery: delivery.no, attempt: delivery.attempt });
         self.set_effects(delivery.no.0, write);
+    }
+
+    pub(super) fn prompt_effects(&mut self, prompt: &Prompt) {
+        let run = self.turns.get(prompt.run).filter(|t| t.boot == self.meta.boot && t.state == TurnState::Running);
+        let answered = prompt.ended.is_none() && matches!(prompt.state, PromptState::Answered { .. });
+        let due = run.filter(|_| answered).map(|t| Effect::Answer { fence: fence(t), prompt: prompt.no });
+        self.set_effects(prompt.no.0, due);
     }
 
     pub(super) fn ask_effects(&mut self, ask: &Ask) {
@@ -187,4 +193,8 @@ impl Desk {
             }
         }
     }
+}
+
+fn fence(turn: &Turn) -> Fence {
+    Fence { session: turn.session, lane: turn.lane, turn: turn.no, boot: turn.boot, attempt: turn.attempt }
 }

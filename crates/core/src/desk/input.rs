@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::id::{AskNo, DeliveryNo, OutboxNo, SessionUid, TaskNo};
+use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
-use crate::row::{Ask, Fence, Harness, Message, Session, Task};
+use crate::row::{Ask, Fence, Harness, Message, Prompt, PromptAnswer, Question, Session, Task};
 use crate::text::Text;
 
 /// One thing for the desk to decide.
@@ -55,6 +55,26 @@ pub enum Request {
     Told {
         no: AskNo,
         seen: Option<Seen>,
+    },
+    /// The outcome of an ask goes out as the return of this tool call of the asking session; told
+    /// once the session has shown that it read it, else it comes as a turn.
+    Offer {
+        by: Principal,
+        no: AskNo,
+        call: String,
+        seen: Option<Seen>,
+    },
+    /// A person's own message to a session; not a task.
+    Say {
+        by: Principal,
+        session: String,
+        mid: String,
+        text: Text,
+    },
+    AnswerPrompt {
+        by: Principal,
+        no: PromptNo,
+        answer: PromptAnswer,
     },
     AddSession {
         by: Principal,
@@ -182,6 +202,16 @@ pub enum TurnFact {
     Lost,
     /// A program that stays: it has a message that was written.
     Taken { delivery: DeliveryNo, attempt: u32 },
+    /// It will not give a message to its model.
+    NotRun { delivery: DeliveryNo, attempt: u32 },
+    /// It waits for a person.
+    Prompted { key: String, about: Asked },
+    /// It waits for a person no longer.
+    PromptGone { key: String },
+    /// It has the return of a tool call.
+    Seen { call: String },
+    /// The beginning of its conversation was replaced by a summary.
+    Compacted,
     /// It works; also when nobody asked it to.
     Busy,
     /// Its turn is over, with what it said last.
@@ -195,6 +225,13 @@ pub enum TurnFact {
         /// Of a program that stays: what its conversation says of each message that was written.
         landed: Vec<(DeliveryNo, Landed)>,
     },
+}
+
+/// What a harness asks a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Permission { tool: String, input: Text, why: String, suggestions: Vec<String>, needs_person: bool },
+    Questions(Vec<Question>),
 }
 
 /// Whether a message is in the conversation that the harness kept.
@@ -265,6 +302,8 @@ pub struct Loaded {
     pub id_taken: bool,
     /// The ask that the request names.
     pub ask: Option<Ask>,
+    /// The prompt that the request names.
+    pub prompt: Option<Prompt>,
 }
 
 /// What to read from the store before a request is handled.
@@ -278,6 +317,7 @@ pub struct Wants {
     /// An id that must be free.
     pub free_id: Option<String>,
     pub ask: Option<AskNo>,
+    pub prompt: Option<PromptNo>,
     pub ask_mid: Option<(String, String)>,
 }
 
@@ -312,4 +352,9 @@ pub enum Done {
         made: bool,
     },
     Session(Arc<Session>),
+    Prompt(Arc<Prompt>),
+    /// A person's message; `made` if this very request brought it.
+    Said {
+        made: bool,
+    },
 }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
-use crate::row::{Ask, Delivery, DeliveryState, Gate, Lane, Message, Meta, Open, Outbox, Task, Turn};
+use crate::id::{DeliveryNo, LaneNo, PromptNo, TaskNo, TurnNo};
+use crate::row::{Ask, Delivery, DeliveryState, Gate, Lane, Message, Meta, Open, Outbox, Prompt, Task, Turn};
 use crate::time::{Boot, Now};
 
 use super::table::Table;
@@ -26,6 +26,7 @@ impl Desk {
             tasks: Table::of(open.tasks.into_iter().map(|r| (r.no, r))),
             deliveries: Table::of(open.deliveries.into_iter().map(|r| (r.no, r))),
             turns: Table::of(open.turns.into_iter().map(|r| (r.no, r))),
+            prompts: Table::of(open.prompts.into_iter().map(|r| (r.no, r))),
             asks: Table::of(open.asks.into_iter().map(|r| (r.no, r))),
             outbox: Table::of(open.outbox.into_iter().map(|r| (r.no, r))),
             gone: Default::default(),
@@ -63,6 +64,9 @@ impl Desk {
         }
         for delivery in all(&self.deliveries) {
             self.delivery_effects(&delivery);
+        }
+        for prompt in all(&self.prompts) {
+            self.prompt_effects(&prompt);
         }
         for ask in all(&self.asks) {
             self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
@@ -106,6 +110,9 @@ impl Desk {
         if let Some(task) = &loaded.task {
             self.index.task_ids.insert(task.id.clone(), task.no);
             self.tasks.lend(task.no, task.clone());
+        }
+        if let Some(prompt) = &loaded.prompt {
+            self.prompts.lend(prompt.no, Arc::new(prompt.clone()));
         }
         if let Some(ask) = &loaded.ask {
             self.asks.lend(ask.no, Arc::new(ask.clone()));
@@ -163,11 +170,27 @@ impl Desk {
             self.turn_effects(&turn);
             // What is to be written depends on whether the program takes it.
             let written = if turn.stream { self.of_run(no) } else { Vec::new() };
+            let prompts: Vec<_> = self.prompts.iter().map(|(_, p)| p.clone()).filter(|p| p.run == no).collect();
+            for prompt in prompts {
+                self.prompt_effects(&prompt);
+            }
             for delivery in written {
                 if let Some(delivery) = self.deliveries.get(delivery).cloned() {
                     self.delivery_effects(&delivery);
                 }
             }
+        }
+    }
+
+    pub(super) fn insert_prompt(&mut self, prompt: Prompt) {
+        self.prompt_effects(&prompt);
+        self.prompts.insert(prompt.no, prompt);
+    }
+
+    pub(super) fn edit_prompt(&mut self, no: PromptNo, change: impl FnOnce(&mut Prompt)) {
+        self.prompts.edit(no, change);
+        if let Some(prompt) = self.prompts.get(no).cloned() {
+            self.prompt_effects(&prompt);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::time::Now;
 use super::{Desk, Exit, Retry, TurnFact};
 
 /// Starts that came to nothing, of one delivery, before it is given up: three …
-const MISSES: usize = 3;
+pub(super) const MISSES: usize = 3;
 /// … within ten minutes of served time (`spec/tasks.md`, "States").
 const MISSES_WITHIN_MS: i64 = 600_000;
 /// Before a start is tried again that found something of an earlier run: a blink.
@@ -37,10 +37,20 @@ impl Desk {
         match fact {
             TurnFact::Conversation { id } => self.edit_lane(turn.lane, |l| l.conversation = Some(id)),
             TurnFact::Taken { delivery, attempt } => self.taken(now, &turn, delivery, attempt),
-            TurnFact::Busy => self.busy(now, &turn, true, None),
-            TurnFact::Idle { words } => self.busy(now, &turn, false, Some(&words)),
-            TurnFact::Ended(Exit { spawn_error: None, .. }) if turn.stream => self.stream_ended(now, &turn),
-            TurnFact::Trace { landed, .. } if turn.stream => self.stream_settled(now, &turn, &landed),
+            TurnFact::NotRun { delivery, attempt } => self.not_run(now, &turn, delivery, attempt),
+            TurnFact::Prompted { key, about } => self.prompted(now, &turn, key, about),
+            TurnFact::PromptGone { key } => self.prompt_gone(now, &turn, &key),
+            TurnFact::Seen { call } => self.seen(now, &turn, &call),
+            TurnFact::Compacted => self.edit_lane(turn.lane, |l| l.recap = true),
+            TurnFact::Busy => self.busy(&turn),
+            TurnFact::Idle { words } => self.idle(now, &turn, &words),
+            TurnFact::Ended(exit) if turn.stream => match exit.spawn_error {
+                None => self.stream_ended(now, &turn, &exit),
+                Some(why) => self.never_began(now, &turn, &why, Retry::Counted),
+            },
+            TurnFact::Trace { began, exit, landed } if turn.stream => {
+                self.stream_settled(now, &turn, began, exit.as_ref(), &landed);
+            }
             // That it runs says nothing yet of what was written to it.
             TurnFact::Began if turn.stream => {}
             TurnFact::Began => self.began(now, &turn),
@@ -103,6 +113,17 @@ impl Desk {
         let Some(task) = task.filter(|t| t.open()) else {
             return;
         };
+        if matches!(delivery.kind, DeliveryKind::Result | DeliveryKind::Recap) {
+            // News for it, and no word of whoever asked it.
+            if task.waiting {
+                self.edit_task(task.no, |t| {
+                    t.waiting = false;
+                    t.changed = now.stamp();
+                    t.seq += 1;
+                });
+            }
+            return;
+        }
         let unread = self.unread(delivery.lane, task.no);
         self.edit_task(task.no, |t| {
             t.delivered.get_or_insert(now.stamp());
@@ -110,6 +131,7 @@ impl Desk {
             // Only what the asker said ends a wait for the asker.
             t.blocked &= delivery.kind == DeliveryKind::Task && delivery.extra.is_empty();
             t.pending = unread;
+            t.waiting = false;
             t.changed = now.stamp();
             t.seq += 1;
         });
@@ -120,7 +142,8 @@ impl Desk {
     /// What the asker has said on a task that is still to be delivered.
     fn unread(&self, lane: LaneNo, task: TaskNo) -> u32 {
         let planned = self.index.planned.get(&lane).into_iter().flatten().filter_map(|no| self.deliveries.get(*no));
-        planned.filter(|d| d.task == Some(task) && d.kind != DeliveryKind::Task).count() as u32
+        let said = |d: &&Arc<Delivery>| matches!(d.kind, DeliveryKind::Answer | DeliveryKind::Correction);
+        planned.filter(|d| d.task == Some(task)).filter(said).count() as u32
     }
 
     fn finished(&mut self, now: &Now, turn: &Turn, exit: Exit) {
@@ -214,7 +237,7 @@ impl Desk {
     }
 
     /// Counts a start that came to nothing; how many there were within the time.
-    fn missed(&mut self, now: &Now, no: DeliveryNo, retry: Retry) -> usize {
+    pub(super) fn missed(&mut self, now: &Now, no: DeliveryNo, retry: Retry) -> usize {
         let mut misses = 0;
         self.edit_delivery(no, |d| {
             if retry == Retry::Counted {
@@ -252,7 +275,7 @@ impl Desk {
     }
 
     /// A session whose program cannot be started keeps its queue until it is started again.
-    fn cannot_start(&mut self, now: &Now, session: Option<&Session>, why: &str) {
+    pub(super) fn cannot_start(&mut self, now: &Now, session: Option<&Session>, why: &str) {
         let Some(session) = session.filter(|s| s.state == SessionState::Ready) else {
             return;
         };
@@ -272,6 +295,7 @@ impl Desk {
             t.how = Some(how);
             t.ended = Some(now.stamp());
         });
+        self.end_prompts(now, turn.no);
         self.edit_lane(turn.lane, |l| {
             l.turn = None;
             // A program that stays may end between two turns of a task; the task goes on.

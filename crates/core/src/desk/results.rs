@@ -2,8 +2,10 @@
 //! when that turn was cut off. A question is an outcome, too; each is told for itself
 //! (`spec/tasks.md`, "The asker's side").
 
-use crate::id::{AskNo, DeliveryNo};
-use crate::row::{Ask, AskBy, AskState, AskTo, Delivery, DeliveryKind, DeliveryState, Known};
+use crate::id::{AskNo, DeliveryNo, SessionUid, TaskNo};
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::row::{Ask, AskBy, AskState, AskTo, Delivery, DeliveryKind, DeliveryState, Known, Offer, Turn};
 use crate::text::TextRef;
 use crate::time::Now;
 use crate::view::State;
@@ -20,7 +22,8 @@ impl Desk {
         let Some(session) = self.sessions.get(uid).filter(|s| s.harness.takes_turns() && s.removed.is_none()) else {
             return;
         };
-        if ask.told {
+        // One that is offered waits for its call's end.
+        if ask.told || is_offered(&ask) {
             return;
         }
         if let Some(telling) = ask.telling {
@@ -35,10 +38,13 @@ impl Desk {
             }
             return;
         }
-        let (lane, session) = (session.lane, session.uid);
+        let (lane, session, stays) = (session.lane, session.uid, session.harness.stays());
         let delivery = DeliveryNo(self.next());
+        // The task that waits for it has the lane again with it.
+        let parent = ask.parent.filter(|no| stays && self.tasks.get(*no).is_some_and(|t| t.open()));
         self.insert_delivery(Delivery {
             ask: Some(no),
+            task: parent,
             text: outcome(&ask),
             ..Delivery::planned(delivery, session, lane, DeliveryKind::Result)
         });
@@ -104,9 +110,108 @@ impl Desk {
     /// Whoever asked has the outcome in its hands: nothing more is told. What it was shown may be
     /// ahead of the worker's report; then it is taken in first, as told.
     pub(super) fn told(&mut self, now: &Now, no: AskNo, seen: Option<Seen>) -> Done {
-        let Some(ask) = self.asks.get(no).cloned() else { return Done::Nothing };
+        self.take_in(now, no, seen);
+        if self.asks.get(no).is_some_and(|a| !a.open() && !self.is_awaited(a)) {
+            self.edit_ask(no, |a| a.told = true);
+            self.drop_telling(no);
+        }
+        Done::Nothing
+    }
+
+    /// The outcome goes out as the return of a tool call of the session that asked. Until that
+    /// session's turn ends nothing else brings it; what is not shown as read by then comes as a turn.
+    pub(super) fn offer(
+        &mut self,
+        now: &Now,
+        by: &Principal,
+        no: AskNo,
+        call: String,
+        seen: Option<Seen>,
+    ) -> Result<Done, Refusal> {
+        let ask = self.asks.get(no).cloned().ok_or(Refusal::NoAsk { id: no.0.to_string() })?;
+        let Principal::Session(uid) = by else { return Ok(self.told(now, no, seen)) };
+        if ask.by != AskBy::Session(*uid) {
+            return Err(Refusal::NoAsk { id: no.0.to_string() });
+        }
+        let run = self.sessions.get(*uid).and_then(|s| self.lanes.get(s.lane)).and_then(|l| l.turn);
+        let works = run.and_then(|no| self.turns.get(no)).is_some_and(|t| t.busy && t.boot == self.meta.boot);
+        let shows = self.sessions.get(*uid).is_some_and(|s| s.harness.stays());
+        if !shows {
+            return Ok(self.told(now, no, seen));
+        }
+        // A call that outlived its turn shows nothing any more: a turn brings the outcome.
+        if works && call.len() <= MAX_CALL {
+            self.take_in(now, no, seen);
+            let seq = self.asks.get(no).filter(|a| has_outcome(a)).and_then(|a| a.known.as_ref()).map(|k| k.seq);
+            if let Some(seq) = seq {
+                self.edit_ask(no, |a| a.offered = Some(Offer { call, seq }));
+                self.drop_telling(no);
+            }
+        }
+        Ok(Done::Nothing)
+    }
+
+    /// The session has the return of a call in its conversation.
+    pub(super) fn seen(&mut self, now: &Now, run: &Turn, call: &str) {
+        let by = AskBy::Session(run.session);
+        let is = |a: &Ask| a.by == by && a.offered.as_ref().is_some_and(|o| o.call == call);
+        let offered: Vec<AskNo> = self.asks.iter().filter(|(_, a)| is(a)).map(|(no, _)| *no).collect();
+        for no in offered {
+            let told = self.asks.get(no).is_some_and(|a| is_offered(a) && !self.is_awaited_by_another(a, run.task));
+            self.edit_ask(no, |a| {
+                a.offered = None;
+                a.told |= told;
+            });
+            if !told {
+                self.plan_result(now, no);
+            }
+        }
+    }
+
+    /// The calls of a session's turn are over: what was not seen is told as a turn; after a crash
+    /// marked as perhaps a repeat.
+    pub(super) fn end_offers(&mut self, now: &Now, session: SessionUid, cut_off: bool) {
+        let by = AskBy::Session(session);
+        let is = |a: &Ask| a.by == by && a.offered.is_some();
+        let offered: Vec<AskNo> = self.asks.iter().filter(|(_, a)| is(a)).map(|(no, _)| *no).collect();
+        for no in offered {
+            self.edit_ask(no, |a| a.offered = None);
+            if self.asks.get(no).is_some_and(|a| has_outcome(a)) {
+                self.plan_result(now, no);
+            }
+            if let Some(telling) = self.asks.get(no).and_then(|a| a.telling).filter(|_| cut_off) {
+                self.edit_delivery(telling, |d| d.repeat = true);
+            }
+        }
+    }
+
+    /// A task gave its lane up to wait for this: only a turn of its own goes on with it.
+    fn is_awaited(&self, ask: &Ask) -> bool {
+        ask.parent.and_then(|no| self.tasks.get(no)).is_some_and(|t| t.open() && t.waiting)
+    }
+
+    fn is_awaited_by_another(&self, ask: &Ask, by: Option<TaskNo>) -> bool {
+        self.is_awaited(ask) && ask.parent != by
+    }
+
+    /// What was read from the worker's machine before its report came.
+    fn take_in(&mut self, now: &Now, no: AskNo, seen: Option<Seen>) {
+        let Some(ask) = self.asks.get(no).cloned() else { return };
         let away = matches!(ask.to, AskTo::Device { .. });
-        let news = |s: &Seen| ask.known.as_ref().is_none_or(|k| k.seq < s.seq) && State::is_final(&s.state);
+        let fresh = |s: &Seen| ask.known.as_ref().is_none_or(|k| k.seq < s.seq);
+        // A question that is shown now is old news when its report comes.
+        let asks = seen.as_ref().filter(|s| ask.open() && away && fresh(s) && s.state == State::InputRequired.word());
+        if let Some(seen) = asks {
+            let text = seen.text.as_ref().map(|t| self.keep(t));
+            self.edit_ask(no, |a| {
+                a.state = AskState::Open;
+                a.task_id = Some(seen.task_id.clone());
+                a.known = Some(Known { seq: seen.seq, state: seen.state.clone(), text });
+                a.told = false;
+            });
+            self.ask_event(now, no);
+        }
+        let news = |s: &Seen| fresh(s) && State::is_final(&s.state);
         if let Some(seen) = seen.filter(|s| ask.open() && away && news(s)) {
             let text = seen.text.as_ref().map(|t| self.keep(t));
             self.edit_ask(no, |a| {
@@ -118,12 +223,15 @@ impl Desk {
             });
             self.ask_event(now, no);
         }
-        if self.asks.get(no).is_some_and(|a| !a.open()) {
-            self.edit_ask(no, |a| a.told = true);
-            self.drop_telling(no);
-        }
-        Done::Nothing
     }
+}
+
+/// Longest id of a tool call that is kept, in bytes: every scheme seen has under a hundred.
+const MAX_CALL: usize = 512;
+
+/// The newest outcome is on its way through a tool call.
+fn is_offered(ask: &Ask) -> bool {
+    ask.offered.as_ref().is_some_and(|o| ask.known.as_ref().is_some_and(|k| k.seq == o.seq))
 }
 
 /// Something that whoever asked is to be told: a question, or the end.

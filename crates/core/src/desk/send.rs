@@ -48,7 +48,14 @@ impl Desk {
                     wants.task = Some(task.clone());
                 }
             }
-            Request::CancelAsk { no } | Request::Told { no, .. } => {
+            Request::Say { by, session, mid, .. } => {
+                let key = self.said_key(by, session, mid);
+                wants.message = key.filter(|k| !self.index.messages.contains_key(k));
+            }
+            Request::AnswerPrompt { no, .. } => {
+                wants.prompt = self.prompts.get(*no).is_none().then_some(*no);
+            }
+            Request::CancelAsk { no } | Request::Told { no, .. } | Request::Offer { no, .. } => {
                 wants.ask = self.asks.get(*no).is_none().then_some(*no);
             }
             Request::Report(report) => {
@@ -179,6 +186,8 @@ impl Desk {
             question: None,
             last_words: None,
             pending: 0,
+            prompts: 0,
+            waiting: false,
             ending: None,
             result: None,
             stored: now.stamp(),

@@ -7,7 +7,7 @@ use crate::id::{LaneNo, SessionUid};
 use crate::name::check_session_name;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{AskBy, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
+use crate::row::{AskBy, DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
 use crate::text::Text;
 use crate::time::Now;
 
@@ -50,6 +50,8 @@ impl Desk {
                 kind: LaneKind::Main,
                 generation: 0,
                 conversation: None,
+                recap: false,
+                crashes: Vec::new(),
                 turn: None,
                 holder: None,
                 not_before: None,
@@ -102,6 +104,11 @@ impl Desk {
             self.drop_telling(ask);
             // Refused only where it has ended already: nothing is left to cancel then.
             let _ = self.cancel_ask(now, ask);
+        }
+        // Nothing is written to it any more.
+        for no in self.index.planned.get(&session.lane).cloned().unwrap_or_default() {
+            self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
+            self.forget_telling(now, no);
         }
         self.stop_turn(session.lane);
         self.event(now, EventKind::Session, Some(name), None, "removed", "");

@@ -4,11 +4,11 @@
 //! lost, the conversation that the harness kept decides what was read (`design.md`, "Exactly once").
 
 use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
-use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Turn, TurnHow, TurnState};
+use crate::row::{AskBy, Delivery, DeliveryKind, DeliveryState, Ending, Turn, TurnState};
 use crate::text::Text;
 use crate::time::Now;
 
-use super::{Desk, Landed};
+use super::{Desk, Retry};
 
 impl Desk {
     /// Writes what may be written now: into a turn that works only what belongs to it, else the
@@ -32,7 +32,8 @@ impl Desk {
             busy = run.busy;
         }
         let planned: Vec<DeliveryNo> = self.index.planned.get(&lane_no).into_iter().flatten().copied().collect();
-        let fits = |d: &&std::sync::Arc<Delivery>| self.fits(d, busy, lane.holder);
+        let asked = self.is_prompting(lane_no);
+        let fits = |d: &&std::sync::Arc<Delivery>| self.fits(d, busy, asked, lane.holder);
         let next = planned.iter().filter_map(|no| self.deliveries.get(*no)).filter(fits);
         if let Some(delivery) = next.min_by_key(|d| (rank(d), d.no)) {
             return Some(delivery.no);
@@ -45,20 +46,33 @@ impl Desk {
     }
 
     /// Whether a delivery may be written now. A task that gave its lane up gets it back only when
-    /// nobody has it; two tasks never share a turn.
-    fn fits(&self, delivery: &Delivery, busy: bool, holder: Option<TaskNo>) -> bool {
+    /// nobody has it; two tasks never share a turn; nothing is written to a program that waits for a
+    /// person (`asked`).
+    fn fits(&self, delivery: &Delivery, busy: bool, asked: bool, holder: Option<TaskNo>) -> bool {
         let task = delivery.task.and_then(|no| self.tasks.get(no));
         if delivery.task.is_some() && task.is_none_or(|t| !t.open()) {
             return false;
         }
         match delivery.kind {
             // More on what is being worked on goes into the turn.
-            DeliveryKind::Correction => delivery.task == holder,
+            DeliveryKind::Correction => delivery.task == holder && !asked,
+            DeliveryKind::Say => !asked,
             _ if busy => false,
-            DeliveryKind::Result => true,
-            DeliveryKind::Task | DeliveryKind::Answer | DeliveryKind::Recover => {
-                holder.is_none() || holder == delivery.task
-            }
+            _ => match self.holds(delivery) {
+                Some(task) => holder.is_none_or(|held| held == task),
+                None => true,
+            },
+        }
+    }
+
+    /// The task that has the lane with a delivery. News for one that waits for its asker does not
+    /// give it the lane.
+    fn holds(&self, delivery: &Delivery) -> Option<TaskNo> {
+        let task = delivery.task.and_then(|no| self.tasks.get(no))?;
+        match delivery.kind {
+            DeliveryKind::Say => None,
+            DeliveryKind::Result | DeliveryKind::Recap if task.blocked => None,
+            _ => Some(task.no),
         }
     }
 
@@ -100,13 +114,14 @@ impl Desk {
             d.run = Some(run);
             d.extra.extend(extra);
         });
+        let holds = self.holds(&delivery);
         self.edit_turn(run, |t| {
             t.busy = true;
             t.task = delivery.task.or(t.task);
         });
         self.edit_lane(lane_no, |l| {
             l.turn = Some(run);
-            l.holder = delivery.task.or(l.holder);
+            l.holder = holds.or(l.holder);
             l.not_before = None;
             l.waits_for = String::new();
         });
@@ -121,13 +136,24 @@ impl Desk {
         }
     }
 
-    /// A turn began or is over. One that nobody asked for makes the lane busy like any other.
-    pub(super) fn busy(&mut self, now: &Now, run: &Turn, busy: bool, words: Option<&Text>) {
-        let last = words.filter(|w| !w.is_empty()).map(|w| self.keep(w));
-        self.edit_turn(run.no, |t| t.busy = busy);
-        if busy {
-            return;
+    /// A turn began; one that nobody asked for is that of the task that has the lane.
+    pub(super) fn busy(&mut self, run: &Turn) {
+        let holder = self.lanes.get(run.lane).and_then(|l| l.holder);
+        if !run.busy {
+            self.edit_turn(run.no, |t| {
+                t.busy = true;
+                t.task = holder;
+            });
         }
+    }
+
+    /// A turn is over.
+    pub(super) fn idle(&mut self, now: &Now, run: &Turn, words: &Text) {
+        let last = (!words.is_empty()).then(|| self.keep(words));
+        self.edit_turn(run.no, |t| {
+            t.busy = false;
+            t.task = None;
+        });
         for no in self.of_run(run.no) {
             if self.deliveries.get(no).is_some_and(|d| d.state == DeliveryState::Taken) {
                 self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
@@ -138,13 +164,77 @@ impl Desk {
         if let (Some(task), Some(_)) = (holder, last) {
             self.edit_task(task, |t| t.last_words = last);
         }
+        // Calls that were answered are in the conversation by now, or never will be.
+        self.end_offers(now, run.session, false);
         // What has been written and not been taken yet begins the next turn by itself.
-        let waiting = self
-            .of_run(run.no)
-            .iter()
-            .any(|no| self.deliveries.get(*no).is_some_and(|d| d.state == DeliveryState::Attempting));
-        if waiting {
-            self.edit_turn(run.no, |t| t.busy = true);
+        let mut written = self.of_run(run.no).into_iter().filter_map(|no| self.deliveries.get(no));
+        if let Some(next) = written.find(|d| d.state == DeliveryState::Attempting) {
+            let task = next.task;
+            self.edit_turn(run.no, |t| {
+                t.busy = true;
+                t.task = task;
+            });
+        } else {
+            self.let_wait(now, run.lane);
+        }
+        if self.lanes.get(run.lane).is_some_and(|l| l.recap) {
+            self.plan_recap(run.session, run.lane);
+        }
+        self.advance(now, run.lane);
+    }
+
+    /// A task whose turn is over and that waits for an ask of its own gives its lane up meanwhile:
+    /// two agents that ask each other both go on.
+    fn let_wait(&mut self, now: &Now, lane: LaneNo) {
+        let Some(holder) = self.lanes.get(lane).and_then(|l| l.holder) else { return };
+        let waits = self.asks.iter().any(|(_, a)| a.parent == Some(holder) && a.open());
+        let unread = self.planned_for(lane, holder);
+        if waits && !unread && self.tasks.get(holder).is_some_and(|t| t.open()) {
+            self.edit_task(holder, |t| {
+                t.waiting = true;
+                t.changed = now.stamp();
+                t.seq += 1;
+            });
+            self.edit_lane(lane, |l| l.holder = None);
+        }
+    }
+
+    /// Whether something is still to be written to a task.
+    pub(super) fn planned_for(&self, lane: LaneNo, task: TaskNo) -> bool {
+        let planned = self.index.planned.get(&lane).into_iter().flatten();
+        planned.filter_map(|no| self.deliveries.get(*no)).any(|d| d.task == Some(task))
+    }
+
+    /// What the session owes and has asked is said to it again, where there is anything.
+    pub(super) fn plan_recap(&mut self, session: crate::id::SessionUid, lane: LaneNo) {
+        self.edit_lane(lane, |l| l.recap = false);
+        let holder = self.lanes.get(lane).and_then(|l| l.holder);
+        let owes = self.index.open.get(&lane).into_iter().flatten().filter_map(|no| self.tasks.get(*no));
+        let owes = owes.filter(|t| t.dispatched).count() > 0;
+        let asks = self.asks.iter().any(|(_, a)| a.by == AskBy::Session(session) && a.open());
+        if owes || asks {
+            let no = DeliveryNo(self.next());
+            let recap = Delivery { task: holder, ..Delivery::planned(no, session, lane, DeliveryKind::Recap) };
+            self.insert_delivery(recap);
+        }
+    }
+
+    /// The harness will not give a message to its model. It is written again, three times.
+    pub(super) fn not_run(&mut self, now: &Now, run: &Turn, no: DeliveryNo, attempt: u32) {
+        let Some(delivery) = self.deliveries.get(no).cloned() else { return };
+        let ours = delivery.run == Some(run.no) && delivery.attempt == attempt;
+        if !ours || delivery.state != DeliveryState::Attempting {
+            return;
+        }
+        let given_up = self.missed(now, no, Retry::Counted) >= super::observe::MISSES;
+        let over = delivery.task.is_some_and(|t| self.tasks.get(t).is_none_or(|t| !t.open()));
+        self.edit_delivery(no, |d| {
+            d.state = if given_up || over { DeliveryState::Ended } else { DeliveryState::Planned };
+            d.run = None;
+        });
+        self.renew_result(no);
+        if let (Some(task), true) = (delivery.task, given_up) {
+            self.end(now, task, Ending::Failed, &Text::from("its program did not take it, three times in ten minutes"));
         }
         self.advance(now, run.lane);
     }
@@ -152,107 +242,18 @@ impl Desk {
     pub(super) fn of_run(&self, run: TurnNo) -> Vec<DeliveryNo> {
         self.deliveries.iter().filter(|(_, d)| d.run == Some(run)).map(|(no, _)| *no).collect()
     }
-
-    /// The process has ended. If everything that was written is over, so is the run; else what
-    /// became of it must be looked up.
-    pub(super) fn stream_ended(&mut self, now: &Now, run: &Turn) {
-        let open = |d: &Delivery| d.run == Some(run.no) && d.state != DeliveryState::Ended;
-        if self.deliveries.iter().any(|(_, d)| open(d)) {
-            self.edit_turn(run.no, |t| t.state = TurnState::Lost);
-            return;
-        }
-        self.close(now, run, TurnHow::Exit(None));
-        self.advance(now, run.lane);
-    }
-
-    /// What the conversation says of everything that was written in a lost run. What was not read
-    /// is written again; what was read and cut off is recovered, never repeated; of a result a
-    /// repeat is marked.
-    pub(super) fn stream_settled(&mut self, now: &Now, run: &Turn, landed: &[(DeliveryNo, Landed)]) {
-        let said = |no: DeliveryNo| landed.iter().find(|(n, _)| *n == no).map_or(Landed::Unknown, |(_, l)| *l);
-        let mut recover: Vec<TaskNo> = Vec::new();
-        let gone = self.is_gone(run.session);
-        for no in self.of_run(run.no) {
-            let Some(delivery) = self.deliveries.get(no).cloned() else { continue };
-            let read = delivery.state == DeliveryState::Taken || said(no) == Landed::Yes;
-            match delivery.state {
-                DeliveryState::Planned | DeliveryState::Ended => continue,
-                _ if gone => self.edit_delivery(no, |d| d.state = DeliveryState::Ended),
-                _ if !read && said(no) == Landed::No => self.edit_delivery(no, |d| {
-                    d.state = DeliveryState::Planned;
-                    d.run = None;
-                }),
-                _ if delivery.kind == DeliveryKind::Result => {
-                    self.edit_delivery(no, |d| {
-                        d.state = DeliveryState::Planned;
-                        d.run = None;
-                        d.repeat = true;
-                    });
-                    self.renew_result(no);
-                }
-                _ => {
-                    if read {
-                        self.took(now, &delivery);
-                    }
-                    self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
-                    recover.extend(delivery.task);
-                }
-            }
-            if self.deliveries.get(no).is_some_and(|d| d.state == DeliveryState::Ended) {
-                self.forget_telling(now, no);
-            }
-        }
-        self.close(now, run, if landed.is_empty() { TurnHow::NeverBegan } else { TurnHow::Interrupted });
-        recover.dedup();
-        for task in recover {
-            if self.tasks.get(task).is_some_and(|t| t.open() && !t.awaits_asker()) {
-                self.plan_recover(run.session, run.lane, task);
-            }
-        }
-        self.advance(now, run.lane);
-    }
-
-    fn plan_recover(&mut self, session: crate::id::SessionUid, lane: LaneNo, task: TaskNo) {
-        let text = self.tasks.get(task).map(|t| t.request);
-        let no = DeliveryNo(self.next());
-        self.insert_delivery(Delivery {
-            task: Some(task),
-            text,
-            ..Delivery::planned(no, session, lane, DeliveryKind::Recover)
-        });
-    }
-
-    /// The program could not be started: what was to be written is planned again, and given up
-    /// when that was the third time.
-    pub(super) fn stream_never_began(&mut self, now: &Now, run: &Turn, given_up: Option<&str>) {
-        for no in self.of_run(run.no) {
-            let Some(delivery) = self.deliveries.get(no).cloned() else { continue };
-            if delivery.state == DeliveryState::Ended {
-                continue;
-            }
-            let over = delivery.task.is_some_and(|t| self.tasks.get(t).is_none_or(|t| !t.open()));
-            let ends = over || given_up.is_some() && no == run.cause;
-            self.edit_delivery(no, |d| {
-                d.state = if ends { DeliveryState::Ended } else { DeliveryState::Planned };
-                d.run = None;
-            });
-            if let (Some(why), Some(task), true) = (given_up, delivery.task, no == run.cause) {
-                let text = format!("could not be started, three times in ten minutes: {why}");
-                self.end(now, task, Ending::Failed, &Text::new(text));
-            }
-        }
-    }
 }
 
-/// What goes first: what was begun before, then what a crash cut off, then answers, results, and
-/// what was said more.
+/// What goes first: what was begun before, then what a crash cut off, what a person says, then
+/// answers, results, and what was said more.
 fn rank(delivery: &Delivery) -> u8 {
     match delivery.kind {
         _ if delivery.attempt > 0 => 0,
-        DeliveryKind::Recover => 1,
-        DeliveryKind::Answer => 2,
-        DeliveryKind::Result => 3,
-        DeliveryKind::Correction => 4,
-        DeliveryKind::Task => 5,
+        DeliveryKind::Recover | DeliveryKind::Recap => 1,
+        DeliveryKind::Say => 2,
+        DeliveryKind::Answer => 3,
+        DeliveryKind::Result => 4,
+        DeliveryKind::Correction => 5,
+        DeliveryKind::Task => 6,
     }
 }

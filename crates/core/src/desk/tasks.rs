@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::id::TaskNo;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{AskedBy, DeliveryState, Ending, EventKind, Outbox, Report, Task, TurnState};
+use crate::row::{AskedBy, DeliveryKind, DeliveryState, Ending, EventKind, Outbox, Report, Task, TurnState};
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 use crate::view;
@@ -117,6 +117,7 @@ impl Desk {
         let text = self.keep(question);
         self.edit_task(no, |t| {
             t.blocked = true;
+            t.waiting = false;
             t.question = Some(text);
             t.dispatched = true;
             t.changed = now.stamp();
@@ -144,6 +145,8 @@ impl Desk {
             t.changed = now.stamp();
             t.seq += 1;
             t.pending = 0;
+            t.prompts = 0;
+            t.waiting = false;
         });
         self.release(no);
         self.void_deliveries(task.lane, no);
@@ -180,9 +183,13 @@ impl Desk {
     fn void_deliveries(&mut self, lane: crate::id::LaneNo, task: TaskNo) {
         let planned: Vec<_> = self.index.planned.get(&lane).into_iter().flatten().copied().collect();
         for no in planned {
-            if self.deliveries.get(no).is_some_and(|d| d.task == Some(task)) {
-                self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
-            }
+            let Some(delivery) = self.deliveries.get(no).filter(|d| d.task == Some(task)) else { continue };
+            // The outcome of an ask is the session's, whatever it was asked for.
+            let stays = matches!(delivery.kind, DeliveryKind::Result | DeliveryKind::Recap);
+            self.edit_delivery(no, |d| match stays {
+                true => d.task = None,
+                false => d.state = DeliveryState::Ended,
+            });
         }
     }
 

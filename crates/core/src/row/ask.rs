@@ -59,12 +59,28 @@ pub struct Ask {
     /// Whoever asked has the outcome.
     #[serde(default)]
     pub told: bool,
+    /// The task that the asking turn worked on; the outcome is news for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskNo>,
+    /// The outcome was given as the return of a tool call of the asking session, which has not
+    /// shown yet that it has read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offer>,
     /// The delivery that brings the outcome to the asking session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telling: Option<DeliveryNo>,
     pub made: Stamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Stamp>,
+}
+
+/// An outcome on its way through a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The harness's id of the call.
+    pub call: String,
+    /// The change of the task that was offered.
+    pub seq: u32,
 }
 
 /// Who asked.
@@ -144,6 +160,6 @@ impl Ask {
 
     /// The desk still has something to do for it: send, hear of its end, or tell it.
     pub fn live(&self) -> bool {
-        self.open() || self.telling.is_some()
+        self.open() || self.telling.is_some() || self.offered.is_some()
     }
 }

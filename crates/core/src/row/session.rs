@@ -109,6 +109,12 @@ pub struct Lane {
     /// Nothing is started before this served time (ms), after a start that could not be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<i64>,
+    /// What it was told may be gone from its conversation: what it owes and has asked is said again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recap: bool,
+    /// Served times (ms) at which its program ended by itself, the newest three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crashes: Vec<i64>,
     /// Why it waits, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub waits_for: String,

@@ -65,6 +65,12 @@ pub struct Task {
     pub pending: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// Its turn waits for a person, who answers so many prompts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prompts: u32,
+    /// Its turn is over and it waits for an ask of its own: others may have the lane meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waiting: bool,
     /// What the worker said last, where it says things before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<TextRef>,
@@ -87,6 +93,10 @@ pub struct Task {
     /// Who is told of what matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<AskedBy>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// Where word of a task goes.
@@ -190,6 +200,10 @@ pub enum DeliveryKind {
     Result,
     /// That a crash cut the work on a task off, with the request in short.
     Recover,
+    /// A person's own message; not a task.
+    Say,
+    /// What the session owes and has asked, after its conversation was shortened or cut off.
+    Recap,
 }
 
 /// How far a delivery is.

@@ -139,7 +139,11 @@ pub(crate) fn seen(task: &Task) -> AskFact {
     AskFact::Task {
         task_id: task.id.clone(),
         seq: seq.and_then(|n| u32::try_from(n).ok()).unwrap_or(1).min(MAX_SEQ),
-        state: status.state.word().to_string(),
+        // What a person is asked there is nothing to the asker: the worker works.
+        state: match keys::flag(task.metadata.as_ref(), keys::PROMPT) {
+            true => shrooms_a2a::TaskState::Working.word().to_string(),
+            false => status.state.word().to_string(),
+        },
         text: words.map(|w| Text::new(text::cut(&w, text::MAX_TEXT))),
     }
 }

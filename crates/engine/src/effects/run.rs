@@ -13,25 +13,28 @@ use shrooms_core::row::{Ask, Delivery, Fence, Harness, Session, Task};
 use shrooms_runner::{Ended, ExitRecord, Input as Stdin, Refusal, RunEvent, RunSpec, crash};
 use shrooms_store::LogLine;
 
+use super::stream;
 use crate::engine::Inner;
 use crate::live::Pass;
 use crate::wording;
 
 /// How long what an earlier run left may take to end: a launcher that is writing its record has
 /// half of it.
-const CLEAR: Duration = Duration::from_secs(20);
+pub(super) const CLEAR: Duration = Duration::from_secs(20);
 /// How long beyond its graces a launcher may take to end what it was told to end, and to write it
 /// down; one that was stopped itself (SIGSTOP) would never.
-const ANSWER: Duration = Duration::from_secs(15);
+pub(super) const ANSWER: Duration = Duration::from_secs(15);
 /// Our own variables, which a daemon that was started from inside a session must not hand on.
-const OURS: [&str; 4] = ["SHROOMS_AGENT_SESSION", "SHROOMS_AGENT_STATE", "SHROOMS_AGENT_PASS", "SHROOMS_AGENT_RUN"];
+pub(super) const OURS: [&str; 4] =
+    ["SHROOMS_AGENT_SESSION", "SHROOMS_AGENT_STATE", "SHROOMS_AGENT_PASS", "SHROOMS_AGENT_RUN"];
 
 /// The rows that a run needs, as committed.
 pub(super) struct Rows {
-    session: Option<Arc<Session>>,
-    delivery: Option<Arc<Delivery>>,
-    task: Option<Arc<Task>>,
-    ask: Option<Arc<Ask>>,
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) delivery: Option<Arc<Delivery>>,
+    pub(super) task: Option<Arc<Task>>,
+    pub(super) ask: Option<Arc<Ask>>,
+    pub(super) generation: u32,
 }
 
 impl Rows {
@@ -41,12 +44,16 @@ impl Rows {
             session: desk.session(fence.session).cloned(),
             task: delivery.as_ref().and_then(|d| d.task).and_then(|t| desk.task(t).cloned()),
             ask: delivery.as_ref().and_then(|d| d.ask).and_then(|a| desk.ask_row(a).cloned()),
+            generation: desk.lane(fence.lane).map_or(0, |l| l.generation),
             delivery,
         }
     }
 }
 
 pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, rows: Rows) {
+    if let Some(session) = rows.session.clone().filter(|s| s.harness.stays()) {
+        return stream::run(inner, fence, session, rows.generation).await;
+    }
     let task = rows.task.as_ref().map(|t| t.id.clone());
     let fact = match prepare(inner, fence, rows).await {
         Ok(spec) => drive(inner, fence, task, spec).await,
@@ -94,13 +101,13 @@ fn spec(inner: &Inner, fence: Fence, rows: &Rows) -> Result<RunSpec, (String, Re
 
 /// Whether a start failed for want of processes, memory or descriptors: that passes, and is not the
 /// program's fault.
-fn lacks_something(e: &shrooms_runner::StartError) -> bool {
+pub(super) fn lacks_something(e: &shrooms_runner::StartError) -> bool {
     let source = std::error::Error::source(e).and_then(|s| s.downcast_ref::<io::Error>());
     // EAGAIN, ENOMEM, ENFILE, EMFILE.
     source.and_then(io::Error::raw_os_error).is_some_and(|no| [11, 12, 23, 24].contains(&no))
 }
 
-fn is_full(e: &io::Error) -> bool {
+pub(super) fn is_full(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
@@ -110,7 +117,7 @@ async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec:
         Err(e) => return TurnFact::NeverBegan { why: format!("no random bits: {e}"), retry: Retry::Counted },
     };
     spec.env.insert("SHROOMS_AGENT_PASS".into(), pass.expose().to_string());
-    let (stopped, stop) = inner.live.begin(fence.turn, fence.session, pass);
+    let crate::live::Begun { stopped, stop, .. } = inner.live.begin(fence.turn, fence.session, pass);
     if stopped {
         return TurnFact::NeverBegan { why: "it was stopped before it began".into(), retry: Retry::Soon };
     }
@@ -182,7 +189,14 @@ async fn end(inner: &Arc<Inner>, fence: Fence, dir: &Path, ended: Ended) -> Turn
             };
             TurnFact::Ended(exit(record, result))
         }
-        Ended::Lost => TurnFact::Lost,
+        ended => not_run(inner, fence, ended).await,
+    }
+}
+
+/// The end of a run that left no exit.
+pub(super) async fn not_run(inner: &Arc<Inner>, fence: Fence, ended: Ended) -> TurnFact {
+    match ended {
+        Ended::Exit(_) | Ended::Lost => TurnFact::Lost,
         Ended::Refused { why: Refusal::LockBusy, text } => {
             let cleared = shrooms_runner::clear_leftovers(
                 &super::lock_file(inner, fence.lane),
@@ -218,6 +232,6 @@ pub(super) fn exit(record: ExitRecord, result: Option<String>) -> Exit {
     }
 }
 
-fn log(inner: &Inner, fence: Fence, task: Option<String>, kind: &'static str, text: String) {
+pub(super) fn log(inner: &Inner, fence: Fence, task: Option<String>, kind: &'static str, text: String) {
     inner.log.add(LogLine { seq: 0, session: fence.session.0, at: inner.clock.wall(), kind, task, text });
 }

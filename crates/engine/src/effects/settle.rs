@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use shrooms_core::desk::{Input, TurnFact};
-use shrooms_core::row::Fence;
-use shrooms_runner::crash;
+use shrooms_core::desk::{Input, Landed, TurnFact};
+use shrooms_core::id::{self, DeliveryNo};
+use shrooms_core::row::{Delivery, Fence};
+use shrooms_runner::{claude, crash};
 
 use crate::engine::Inner;
 
@@ -22,7 +23,7 @@ const NOTHING: shrooms_runner::Trace = shrooms_runner::Trace { started: false, e
 /// The trace of what began and left no end.
 const CUT_OFF: shrooms_runner::Trace = shrooms_runner::Trace { started: true, exit: None, result: None };
 
-pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
+pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, generation: u32, written: Vec<Arc<Delivery>>) {
     crash::point("before_settle");
     let lock = super::lock_file(inner, fence.lane);
     let mark = super::lane_mark(inner, fence.lane);
@@ -59,5 +60,47 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence) {
     crash::point("after_settle");
     let result = trace.result;
     let exit = trace.exit.map(|record| super::run::exit(record, result));
-    inner.observe(Input::Turn(fence, TurnFact::Trace { began: trace.started, exit, landed: Vec::new() })).await;
+    let landed = landed(inner, fence, generation, written).await;
+    inner.observe(Input::Turn(fence, TurnFact::Trace { began: trace.started, exit, landed })).await;
+}
+
+/// What the conversation that the harness kept says of each message that was written. Read when
+/// nothing of the run is alive any more.
+async fn landed(
+    inner: &Arc<Inner>,
+    fence: Fence,
+    generation: u32,
+    written: Vec<Arc<Delivery>>,
+) -> Vec<(DeliveryNo, Landed)> {
+    if written.is_empty() {
+        return Vec::new();
+    }
+    let numbers: Vec<DeliveryNo> = written.iter().map(|d| d.no).collect();
+    let me = inner.clone();
+    let read = move || -> std::io::Result<Vec<(DeliveryNo, Landed)>> {
+        let conversation = id::conversation_id(&me.incarnation, fence.lane, generation);
+        let Some(dir) = &me.harnesses.claude_dir else {
+            return Err(std::io::Error::other("it is not known where Claude Code keeps its conversations"));
+        };
+        let file = claude::conversation_file(dir, &conversation)?;
+        let one = |d: Arc<Delivery>| {
+            let landed = match &file {
+                None => claude::Landed::No,
+                Some(file) => claude::landed(file, &super::wire_id(&me, &d))?,
+            };
+            Ok(match landed {
+                claude::Landed::No => (d.no, Landed::No),
+                claude::Landed::Yes | claude::Landed::YesUnanswered => (d.no, Landed::Yes),
+            })
+        };
+        written.into_iter().map(one).collect()
+    };
+    let read = tokio::task::spawn_blocking(read).await;
+    match read.map_err(std::io::Error::other).and_then(|read| read) {
+        Ok(landed) => landed,
+        Err(error) => {
+            tracing::warn!(%error, "a conversation cannot be read: what was written to it is not repeated");
+            numbers.into_iter().map(|no| (no, Landed::Unknown)).collect()
+        }
+    }
 }

@@ -33,6 +33,7 @@ fn code(refusal: &Refusal) -> ErrorCode {
         Refusal::Ended { .. } => ErrorCode::UnsupportedOperation,
         Refusal::QueueFull { .. }
         | Refusal::TooManyAnswers { .. }
+        | Refusal::TooManySaid { .. }
         | Refusal::TooManyAsks { .. }
         | Refusal::TooManySessions { .. } => ErrorCode::QueueFull,
         Refusal::NotYourTask { .. }
@@ -48,6 +49,9 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::NameTaken { .. }
         | Refusal::NoSession { .. }
         | Refusal::NoAsk { .. }
+        | Refusal::NoPrompt { .. }
+        | Refusal::PromptOver { .. }
+        | Refusal::WrongAnswer { .. }
         | Refusal::EmptyText
         | Refusal::NoMessageId
         | Refusal::TooLong { .. }

@@ -89,7 +89,7 @@ pub(super) async fn ask(
             let record = record::of(&app, taken(&app, (*ask).clone()).await?).await?;
             let task = record.task();
             if let Some(why) = record.refusal() {
-                remote::told(&app, &by, Some(&record.ask), &task).await;
+                remote::told(&app, &by, Some(&record.ask), &task, None).await;
                 return Err(refusal(why, &record));
             }
             Made { ask: record.shown(), task }

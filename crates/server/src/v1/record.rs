@@ -246,6 +246,8 @@ mod tests {
             now_only: false,
             cancel: false,
             told: false,
+            parent: None,
+            offered: None,
             telling: None,
             made: Stamp { wall: 1_800_000_000_000, served: 0 },
             ended: (state == AskState::Ended).then_some(Stamp { wall: 1_800_000_001_000, served: 0 }),

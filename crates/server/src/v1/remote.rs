@@ -176,7 +176,12 @@ fn seq(task: &Task) -> u64 {
 /// Worth answering a waiting caller with.
 fn is_news(task: &Task, seen: Option<u32>) -> bool {
     let state = task.status.state;
-    state.is_terminal() || state.is_interrupted() || seen.is_some_and(|seen| seq(task) > u64::from(seen))
+    state.is_terminal() || asks_the_asker(task) || seen.is_some_and(|seen| seq(task) > u64::from(seen))
+}
+
+/// Its worker waits for whoever asked, not for a person of its own.
+pub(super) fn asks_the_asker(task: &Task) -> bool {
+    task.status.state.is_interrupted() && !keys::flag(task.metadata.as_ref(), keys::PROMPT)
 }
 
 /// Where the task stands; with `wait` once there is news, or when the time is over.
@@ -186,6 +191,7 @@ pub(super) async fn get(
     there: &There,
     wait: Option<Duration>,
     seen: Option<u32>,
+    offer: Option<String>,
 ) -> Result<Task, Problem> {
     let ask = there.own_ask(app).await?;
     let (task, ask) = match (wait, ask) {
@@ -193,7 +199,7 @@ pub(super) async fn get(
         (Some(within), None) => (poll(app, there, within, seen).await?, None),
         (Some(within), Some(ask)) => heard(app, there, ask, within, seen).await?,
     };
-    told(app, by, ask.as_ref(), &task).await;
+    told(app, by, ask.as_ref(), &task, offer).await;
     Ok(task)
 }
 
@@ -259,15 +265,29 @@ fn seen(task: &Task) -> Seen {
     }
 }
 
-/// Whoever asked is being shown the end: nobody needs to tell it again.
-pub(super) async fn told(app: &App, by: &Principal, ask: Option<&Ask>, task: &Task) {
+/// Whoever asked is being shown the end: nobody needs to tell it again. A session that shows what it
+/// reads has it only then: `offer` is the call that returns this to it.
+pub(super) async fn told(app: &App, by: &Principal, ask: Option<&Ask>, task: &Task, offer: Option<String>) {
     let Some(ask) = ask.filter(|ask| !ask.told && record::is_asker(by, ask)) else { return };
-    if !task.status.state.is_terminal() {
-        return;
-    }
-    if let Err(error) = app.engine.request(Request::Told { no: ask.no, seen: Some(seen(task)) }).await {
+    let (no, ended) = (ask.no, task.status.state.is_terminal());
+    let request = match offer {
+        Some(call) if ended || asks_the_asker(task) => {
+            Request::Offer { by: by.clone(), no, call, seen: Some(seen(task)) }
+        }
+        None if ended && !shows(app, by).await => Request::Told { no, seen: Some(seen(task)) },
+        _ => return,
+    };
+    if let Err(error) = app.engine.request(request).await {
         tracing::debug!(%error, ask = ask.no.0, "that the asker has the outcome could not be kept");
     }
+}
+
+/// Whether what the asker reads is seen in its harness: then only that counts.
+async fn shows(app: &App, by: &Principal) -> bool {
+    let Principal::Session(uid) = by else { return false };
+    let uid = *uid;
+    let session = app.engine.read(move |r| r.session(uid)).await;
+    session.is_ok_and(|s| s.is_some_and(|s| s.harness.stays()))
 }
 
 /// More on the task, or the answer that it waits for.
@@ -334,7 +354,7 @@ pub(super) async fn cancel(app: &App, by: &Principal, there: &There) -> Result<T
             },
         },
     };
-    told(app, by, ask.as_ref(), &task).await;
+    told(app, by, ask.as_ref(), &task, None).await;
     Ok(task)
 }
 

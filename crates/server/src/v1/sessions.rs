@@ -9,10 +9,10 @@ use shrooms_a2a::Timestamp;
 use shrooms_core::desk::Request;
 use shrooms_core::name::check_session_name;
 use shrooms_core::row::{Harness, SessionState};
-use shrooms_core::{Kind, Principal, Refusal, near, text};
+use shrooms_core::{Kind, Principal, Refusal, Text, near, text};
 use shrooms_engine::SessionRow;
 
-use super::input::{Asked, Body, Nothing, Part, within};
+use super::input::{Asked, Body, Nothing, Part, message_id, within};
 use super::program;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
@@ -31,6 +31,14 @@ pub(super) struct Session {
     state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// Permissions are answered by the daemon.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    auto_approve: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// The harness's own id of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conversation: Option<String>,
     #[serde(default)]
     tasks_open: u32,
     #[serde(default)]
@@ -50,21 +58,25 @@ impl Session {
         let (state, why) = match &row.session.state {
             SessionState::Stopped { why } => ("stopped", Some(why.clone())),
             SessionState::Removed => ("stopped", Some("removed".to_string())),
-            SessionState::Ready if row.lane.turn.is_some() => ("working", None),
+            SessionState::Ready if row.prompts > 0 => ("waiting", Some("for an answer: prompt list".to_string())),
+            SessionState::Ready if row.works => ("working", None),
             SessionState::Ready => ("idle", Some(row.lane.waits_for).filter(|w| !w.is_empty())),
         };
         let harness = row.session.harness.name().to_string();
-        let argv = match row.session.harness {
-            Harness::Command { argv, .. } => argv,
-            Harness::Claude { .. } => Vec::new(),
+        let (command, model, auto_approve) = match row.session.harness {
+            Harness::Command { argv, .. } => (argv, None, false),
+            Harness::Claude { model, auto_approve } => (Vec::new(), model, auto_approve),
         };
         Session {
             name: row.session.name,
             harness,
-            command: argv,
+            command,
             dir: row.session.dir,
             state: state.to_string(),
             why,
+            auto_approve,
+            model,
+            conversation: row.lane.conversation,
             tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
             tasks_waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             created: Timestamp(row.session.created.wall).to_string(),
@@ -109,6 +121,56 @@ pub(super) struct New {
     framed: bool,
     #[serde(default)]
     rerun_on_crash: bool,
+    #[serde(default)]
+    auto_approve: bool,
+    model: Option<String>,
+}
+
+impl New {
+    /// What it runs; the program of the owner's choice is checked, and Claude Code must be there.
+    async fn harness(self, app: &App) -> Result<(Harness, String), Problem> {
+        let kind = kind(self.harness.as_deref(), app.config.allow_scripted)?;
+        let claude = kind == HarnessKind::Claude;
+        match (claude, self.command.is_empty()) {
+            (true, false) => return Err(Problem::bad("command: Claude Code takes none")),
+            (false, _) if self.auto_approve => return Err(Problem::bad("auto_approve: a command asks for nothing")),
+            (false, _) if self.model.is_some() => return Err(Problem::bad("model: a command has none")),
+            _ => {}
+        }
+        let command = if claude { vec![app.config.claude.clone()] } else { self.command };
+        let (config, dir) = (app.config.clone(), self.dir);
+        let checked = tokio::task::spawn_blocking(move || program::check(&dir, command, &config.path)).await;
+        let checked =
+            checked.map_err(|e| Problem::new(Kind::Internal, format!("the check of files broke off: {e}")))?;
+        let checked = checked.map_err(|problem| match claude && problem.detail.starts_with("command:") {
+            true => Problem::bad(format!(
+                "harness: Claude Code is not there ('{}'): install it (https://code.claude.com), or start the daemon \
+                 with --claude PATH",
+                app.config.claude
+            )),
+            false => problem,
+        })?;
+        let harness = match kind {
+            HarnessKind::Claude => {
+                Harness::Claude { model: self.model.filter(|m| !m.trim().is_empty()), auto_approve: self.auto_approve }
+            }
+            HarnessKind::Command | HarnessKind::Scripted => Harness::Command {
+                argv: checked.argv,
+                framed: self.framed,
+                rerun_on_crash: self.rerun_on_crash,
+                takes_turns: kind == HarnessKind::Scripted,
+            },
+        };
+        Ok((harness, checked.dir))
+    }
+}
+
+/// A harness that a session can be made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HarnessKind {
+    Command,
+    Scripted,
+    Claude,
 }
 
 pub(super) async fn add(
@@ -121,25 +183,21 @@ pub(super) async fn add(
         return Err(Refusal::OwnersOnly { what: "adding a session" }.into());
     }
     check_session_name(&new.name)?;
-    let takes_turns = takes_turns(new.harness.as_deref(), app.config.allow_scripted)?;
-    let (config, dir, command) = (app.config.clone(), new.dir, new.command);
-    let checked = tokio::task::spawn_blocking(move || program::check(&dir, command, &config.path)).await;
-    let checked = checked.map_err(|e| Problem::new(Kind::Internal, format!("the check of files broke off: {e}")))??;
-    let harness =
-        Harness::Command { argv: checked.argv, framed: new.framed, rerun_on_crash: new.rerun_on_crash, takes_turns };
-    let request = Request::AddSession { by, name: new.name.clone(), harness, dir: checked.dir };
-    app.engine.request(request).await?;
-    Ok((StatusCode::CREATED, Json(Session::of(row(&app, &new.name).await?))))
+    let name = new.name.clone();
+    let (harness, dir) = new.harness(&app).await?;
+    app.engine.request(Request::AddSession { by, name: name.clone(), harness, dir }).await?;
+    Ok((StatusCode::CREATED, Json(Session::of(row(&app, &name).await?))))
 }
 
-/// Whether the harness of this name takes turns.
-fn takes_turns(harness: Option<&str>, allow_scripted: bool) -> Result<bool, Problem> {
+/// The harness of this name.
+fn kind(harness: Option<&str>, allow_scripted: bool) -> Result<HarnessKind, Problem> {
     match harness.unwrap_or("command") {
-        "command" => Ok(false),
-        "scripted" if allow_scripted => Ok(true),
+        "command" => Ok(HarnessKind::Command),
+        "claude" => Ok(HarnessKind::Claude),
+        "scripted" if allow_scripted => Ok(HarnessKind::Scripted),
         other => {
             let other = text::cut(other, 40);
-            Err(Problem::bad(format!("harness: '{other}' is not in this version: it can be command")))
+            Err(Problem::bad(format!("harness: '{other}' is not in this version: it can be command or claude")))
         }
     }
 }
@@ -173,19 +231,23 @@ pub(super) async fn start(
     Ok(Json(Session::of(row(&app, &name).await?)))
 }
 
-/// A person's words; read whole, so that a wrong request is told from a session that takes none.
+/// A person's words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Words {
-    #[serde(rename = "text")]
-    _text: String,
-    #[serde(rename = "id")]
-    _id: Option<String>,
+    text: String,
+    id: Option<String>,
 }
 
-pub(super) async fn say(State(app): State<App>, Part(name): Part, Body(_): Body<Words>) -> Result<StatusCode, Problem> {
-    let row = row(&app, &name).await?;
-    Err(Refusal::NoConversation { name: row.session.name }.into())
+pub(super) async fn say(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+    Part(name): Part,
+    Body(words): Body<Words>,
+) -> Result<StatusCode, Problem> {
+    let mid = message_id(&app.engine, words.id)?;
+    app.engine.request(Request::Say { by, session: name, mid, text: Text::new(words.text) }).await?;
+    Ok(StatusCode::ACCEPTED)
 }
 
 /// Lines that one answer holds if nothing is said: some screens.
@@ -247,13 +309,14 @@ mod tests {
     #[test]
     fn a_harness_is_taken_only_if_it_is_in_this_version() {
         for (harness, scripted, want) in [
-            (None, false, Some(false)),
-            (Some("command"), false, Some(false)),
-            (Some("scripted"), true, Some(true)),
+            (None, false, Some(HarnessKind::Command)),
+            (Some("command"), false, Some(HarnessKind::Command)),
+            (Some("scripted"), true, Some(HarnessKind::Scripted)),
             (Some("scripted"), false, None),
-            (Some("claude"), true, None),
+            (Some("claude"), false, Some(HarnessKind::Claude)),
+            (Some("codex"), true, None),
         ] {
-            let got = takes_turns(harness, scripted);
+            let got = kind(harness, scripted);
             assert_eq!(got.as_ref().ok().copied(), want, "{harness:?}");
             assert!(got.is_ok() || got.unwrap_err().detail.contains("not in this version"));
         }
@@ -284,11 +347,15 @@ mod tests {
                     kind: LaneKind::Main,
                     generation: 0,
                     conversation: None,
+                    recap: false,
+                    crashes: Vec::new(),
                     turn: turn.map(TurnNo),
                     holder: None,
                     not_before: None,
                     waits_for: waits_for.into(),
                 },
+                works: turn.is_some(),
+                prompts: 0,
                 open: 2,
                 waiting: 1,
             };

@@ -115,6 +115,8 @@ pub(super) struct GetQuery {
     /// Seconds.
     wait: Option<u64>,
     seen: Option<u32>,
+    /// The id of the tool call of the asking session that returns this.
+    offer: Option<String>,
 }
 
 pub(super) async fn get(
@@ -126,10 +128,10 @@ pub(super) async fn get(
     let seconds = within("wait", query.wait.unwrap_or(0), 0, wait::LONGEST.as_secs())?;
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
     match place(&app, &reference).await? {
-        Place::Here(id) => here(&app, &by, id, wait, query.seen).await.map(one),
+        Place::Here(id) => here(&app, &by, id, wait, query.seen, query.offer).await.map(one),
         Place::There(there) => {
             elsewhere(&by)?;
-            remote::get(&app, &by, &there, wait, query.seen).await.map(one)
+            remote::get(&app, &by, &there, wait, query.seen, query.offer).await.map(one)
         }
     }
 }
@@ -140,6 +142,7 @@ async fn here(
     id: String,
     wait: Option<Duration>,
     seen: Option<u32>,
+    offer: Option<String>,
 ) -> Result<Task, Problem> {
     let no_task = || Problem::from(Refusal::NoTask { id: text::cut(&id, 200) });
     let looked_for = id.clone();
@@ -147,16 +150,16 @@ async fn here(
     if let Some(within) = wait {
         task = wait::outcome(app, task.no, within, seen).await?.ok_or_else(no_task)?;
     }
-    shown(app, by, task).await
+    shown(app, by, task, offer).await
 }
 
-/// A task of this machine; an own ask whose end is shown is told.
-async fn shown(app: &App, by: &Principal, task: row::Task) -> Result<Task, Problem> {
-    let (id, ended) = (task.id.clone(), !task.open());
+/// A task of this machine; an own ask whose outcome is shown is told.
+async fn shown(app: &App, by: &Principal, task: row::Task, offer: Option<String>) -> Result<Task, Problem> {
+    let (id, outcome) = (task.id.clone(), task.has_outcome());
     let shown = task_json::show(app, task, Shown::ALL).await?;
-    if ended {
+    if outcome {
         let ask = app.engine.read(move |r| r.ask_of(None, &id)).await?;
-        remote::told(app, by, ask.as_ref(), &shown).await;
+        remote::told(app, by, ask.as_ref(), &shown, offer).await;
     }
     Ok(shown)
 }
@@ -164,7 +167,7 @@ async fn shown(app: &App, by: &Principal, task: row::Task) -> Result<Task, Probl
 /// Has the desk decide, and shows the task as it then stands.
 async fn decided(app: &App, by: &Principal, request: Request) -> Result<Json<One>, Problem> {
     match app.engine.request(request).await? {
-        Done::Task { task, .. } => shown(app, by, (*task).clone()).await.map(one),
+        Done::Task { task, .. } => shown(app, by, (*task).clone(), None).await.map(one),
         _ => Err(Problem::new(Kind::Internal, "the desk answered without a task")),
     }
 }

@@ -65,6 +65,7 @@ pub async fn call(server: &Server, input: Input, call: &Call) -> Result<String, 
     if wait {
         return waiting::outcome(server, call, known, notes).await;
     }
+    let known = waiting::offered(server, call, known).await;
     Ok(shown::task(&known, &[notes, waiting::notes(&known)].concat()))
 }
 

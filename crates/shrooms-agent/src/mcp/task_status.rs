@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use shrooms_core::desk::MAX_ASKS;
 use shrooms_core::text::cut;
 
-use super::{Server, input, shown, waiting};
+use super::{Call, Server, input, shown, waiting};
 use crate::api::{self, Ask, Asks};
 use crate::context::{session_path, task_path};
 use crate::output::one_line;
@@ -39,10 +39,11 @@ pub fn tool() -> Tool {
     Tool::new(NAME, about, input::schema::<Input>()).with_annotations(annotations)
 }
 
-pub async fn call(server: &Server, input: Input) -> Result<String, Failure> {
+pub async fn call(server: &Server, input: Input, call: &Call) -> Result<String, Failure> {
     let Some(task) = input::said(input.task.as_ref()) else { return all(server).await };
     let task = input::task(task)?;
     let known = Known::read(server.context.get(&task_path(task, "")?).await?, task)?;
+    let known = waiting::offered(server, call, known).await;
     let owed = server.session().is_some_and(|me| known.id().split_once(':').is_some_and(|(of, _)| of == me));
     let notes = if owed { Vec::new() } else { waiting::notes(&known) };
     Ok(shown::task(&known, &notes))

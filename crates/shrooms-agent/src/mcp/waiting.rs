@@ -6,6 +6,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use rmcp::model::ProgressNotificationParam;
+use shrooms_outbound::segment;
 use tokio::sync::watch;
 use tokio::time::{interval, sleep};
 
@@ -22,9 +23,16 @@ const PROGRESS: Duration = Duration::from_secs(2);
 /// What a word between two of those adds to the progress, which must grow with each.
 const STEP: f64 = 0.001;
 
+/// Seconds that the daemon holds one question whether this session is wanted.
+const HOLD: u64 = 300;
+/// Beyond that, and between two questions that came to nothing.
+const PAUSE: Duration = Duration::from_secs(10);
+
 enum End {
     Outcome,
     NotStarted,
+    /// Something waits for whoever waits, and what.
+    Wanted(String),
     TimeOver,
     /// Nobody waits any more.
     Left,
@@ -39,16 +47,27 @@ pub async fn outcome(server: &Server, call: &Call, known: Known, mut said: Vec<S
         () = call.left() => Ok(End::Left),
         asked = until_outcome(&server.context, &known, secs) => asked.map(|()| End::Outcome),
         () = not_started(server, &known) => Ok(End::NotStarted),
+        why = wanted(server, &known) => Ok(End::Wanted(why)),
         () = sleep(server.wait_at_most) => Ok(End::TimeOver),
         () = tell(call, seen.clone()) => Ok(End::TimeOver),
     };
-    let known = seen.borrow().clone();
+    let mut known = seen.borrow().clone();
     let goes_on = |failure| {
         let reference = one_line(&known.reference);
         Failure::new(format!("{failure}\ntask {reference} goes on; task_status shows where it stands"))
     };
     match end.map_err(goes_on)? {
-        End::Outcome | End::Left => said.extend(notes(&known)),
+        End::Outcome => {
+            known = offered(server, call, known).await;
+            said.extend(notes(&known));
+        }
+        End::Left => said.extend(notes(&known)),
+        End::Wanted(why) => {
+            said.push(format!(
+                "the wait ended, because something waits for you: {why}; end your turn, and {}",
+                later(server).await
+            ));
+        }
         End::NotStarted => {
             said.push(format!("not started within {}; {}", short(server.start_within), later(server).await));
         }
@@ -57,6 +76,43 @@ pub async fn outcome(server: &Server, call: &Call, known: Known, mut said: Vec<S
         }
     }
     Ok(shown::task(&known, &said))
+}
+
+/// Says to the daemon which call returns an outcome: the session has it once its harness shows that.
+/// What cannot be said so comes to the session as a message, too.
+pub async fn offered(server: &Server, call: &Call, known: Known) -> Known {
+    let Some(id) = call.id.as_deref().filter(|_| known.has_outcome() && server.session().is_some()) else {
+        return known;
+    };
+    let path = segment(id).map(|id| task_path(&known.reference, &format!("?offer={id}")));
+    let Some(Ok(path)) = path else { return known };
+    match server.context.get(&path).await.and_then(|answer| Known::read(answer, &known.reference)) {
+        Ok(newer) => newer,
+        Err(error) => {
+            tracing::debug!(%error, "an outcome could not be offered");
+            known
+        }
+    }
+}
+
+/// Until something waits for this session that its wait would hold up.
+async fn wanted(server: &Server, known: &watch::Sender<Known>) -> String {
+    let Some(session) = server.session() else { return pending().await };
+    let agent = known.borrow().agent().to_owned();
+    let path = segment(&agent).map(|by| session_path(session, &format!("/wanted?wait={HOLD}&by={by}")));
+    let Some(Ok(path)) = path else { return pending().await };
+    loop {
+        let within = Duration::from_secs(HOLD) + PAUSE;
+        match server.context.client.get_within(&path, within).await {
+            Ok(answer) => {
+                if let Some(why) = answer.get("wanted").and_then(|why| why.as_str()) {
+                    return one_line(why);
+                }
+            }
+            // The daemon is gone for now, or knows of no such thing; the wait itself says what matters.
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
 }
 
 /// What its asker is to do next, where it is the asker's turn.

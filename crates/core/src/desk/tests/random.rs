@@ -148,7 +148,8 @@ fn ask_for(world: &mut World, request: Option<Request>) {
         Ok(Done::Task { task, .. }) => assert_eq!(world.store.tasks.get(&task.no), Some(&task)),
         Ok(Done::Ask { ask, .. }) => assert_eq!(world.store.asks.get(&ask.no), Some(&ask)),
         Ok(Done::Session(session)) => assert_eq!(world.store.sessions.get(&session.uid), Some(&session)),
-        Ok(Done::Nothing) | Err(_) => {}
+        Ok(Done::Prompt(prompt)) => assert_eq!(world.store.prompts.get(&prompt.no), Some(&prompt)),
+        Ok(Done::Nothing | Done::Said { .. }) | Err(_) => {}
     }
 }
 

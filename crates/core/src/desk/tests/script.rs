@@ -7,11 +7,12 @@ use super::shown;
 use super::store::show;
 use super::world::{MACHINE, World};
 use crate::desk::{
-    AskFact, AskReq, Done, Exit, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target, TurnFact, Word,
+    AskFact, AskReq, Asked, Done, Exit, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
+    TurnFact, Word,
 };
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox};
+use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Question};
 use crate::text::Text;
 use crate::time::Boot;
 
@@ -173,6 +174,59 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
             });
             answer(world, request)
         }
+        ["say", session, mid, text] => {
+            let (session, mid, text) = (session.to_string(), mid.to_string(), Text::from(*text));
+            answer(world, Request::Say { by: by.unwrap_or(Principal::Owner), session, mid, text })
+        }
+        ["prompt", session, key, what @ ..] => {
+            let about = match what {
+                ["question", text] => {
+                    let question = text.to_string();
+                    Asked::Questions(vec![Question {
+                        question,
+                        header: String::new(),
+                        choices: vec![],
+                        several: false,
+                    }])
+                }
+                what => Asked::Permission {
+                    tool: "Bash".into(),
+                    input: Text::from("{}"),
+                    why: String::new(),
+                    suggestions: vec!["always".into()],
+                    needs_person: what.contains(&"person"),
+                },
+            };
+            let fact = TurnFact::Prompted { key: key.to_string(), about };
+            observe(world, Input::Turn(fence(world, session), fact))
+        }
+        ["gone", session, key] => {
+            let fact = TurnFact::PromptGone { key: key.to_string() };
+            observe(world, Input::Turn(fence(world, session), fact))
+        }
+        ["allow", key, always @ ..] => {
+            let always = always.iter().map(|n| n.parse().expect("a number")).collect();
+            prompt(world, key, by, PromptAnswer::Allow { always })
+        }
+        ["deny", key] => prompt(world, key, by, PromptAnswer::Deny { why: "no".into() }),
+        ["answer", key, question, text] => {
+            let answers = [(question.to_string(), text.to_string())].into();
+            prompt(world, key, by, PromptAnswer::Answers(answers))
+        }
+        ["offer", mid, call] => {
+            let by = by.expect("whose call");
+            let (no, call) = (find_ask(world, mid).no, call.to_string());
+            answer(world, Request::Offer { by, no, call, seen: None })
+        }
+        ["seen", session, call] => {
+            let fact = TurnFact::Seen { call: call.to_string() };
+            observe(world, Input::Turn(fence(world, session), fact))
+        }
+        ["notrun", session] => {
+            let fence = fence(world, session);
+            let (delivery, attempt) = *written_in(world, fence.turn).first().expect("something that was written");
+            observe(world, Input::Turn(fence, TurnFact::NotRun { delivery, attempt }))
+        }
         ["told", mid] => {
             let no = find_ask(world, mid).no;
             answer(world, Request::Told { no, seen: None })
@@ -303,7 +357,7 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
     let name = name.to_string();
     let request = match verb {
         "add" => {
-            let claude = Harness::Claude { model: None, auto_approve: false };
+            let claude = Harness::Claude { model: None, auto_approve: how.contains(&"auto") };
             let command = Harness::Command {
                 argv: vec!["/bin/true".into()],
                 framed: false,
@@ -340,16 +394,21 @@ fn fence(world: &World, text: &str) -> Fence {
     fence
 }
 
-/// What was written in a run and is not over, in order.
+/// What was written in a run and is not over: what is not taken first, in order.
 fn written_in(world: &World, run: crate::id::TurnNo) -> Vec<(crate::id::DeliveryNo, u32)> {
     let open = world
         .store
         .deliveries
         .values()
         .filter(|d| d.run == Some(run) && matches!(d.state, DeliveryState::Attempting | DeliveryState::Taken));
-    let mut open: Vec<_> = open.filter(|d| d.state == DeliveryState::Attempting).map(|d| (d.no, d.attempt)).collect();
+    let mut open: Vec<_> = open.map(|d| (d.state == DeliveryState::Taken, d.no, d.attempt)).collect();
     open.sort();
-    open
+    open.into_iter().map(|(_, no, attempt)| (no, attempt)).collect()
+}
+
+fn prompt(world: &mut World, key: &str, by: Option<Principal>, given: PromptAnswer) -> Vec<String> {
+    let no = world.store.prompts.values().find(|p| p.key == key).expect("a prompt").no;
+    answer(world, Request::AnswerPrompt { by: by.unwrap_or(Principal::Owner), no, answer: given })
 }
 
 fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
@@ -364,6 +423,7 @@ fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
     let exit = |code, signal, words| Exit { code, signal, spawn_error: None, stopped: false, words: Text::from(words) };
     match (what, first) {
         ("began", _) => TurnFact::Began,
+        ("compacted", _) => TurnFact::Compacted,
         ("busy", _) => TurnFact::Busy,
         ("idle", words) => TurnFact::Idle { words: Text::from(words) },
         ("exit", _) => TurnFact::Ended(exit(Some(number()), None, words)),

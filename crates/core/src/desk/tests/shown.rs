@@ -7,7 +7,7 @@ use super::store::{Store, show};
 use super::world::World;
 use crate::desk::{Desk, Effect};
 use crate::id::DeliveryNo;
-use crate::row::{Ask, AskState, DeliveryKind, Outbox, Session, SessionState, Task};
+use crate::row::{Ask, AskState, DeliveryKind, Outbox, Prompt, Session, SessionState, Task};
 use crate::view;
 
 /// Items in a steady order: tasks, asks, sessions, reports.
@@ -36,6 +36,10 @@ fn of_report(o: &Outbox) -> (u8, i64, String) {
     (3, o.report.task.0, format!("report {}", o.report.task_id))
 }
 
+fn of_prompt(p: &Prompt) -> (u8, i64, String) {
+    (4, p.no.0, format!("prompt {}", p.key))
+}
+
 /// What is different from `before`, and what was started since.
 pub(super) fn happened(before: &Store, world: &mut World) -> Vec<String> {
     let effects = std::mem::take(&mut world.effects);
@@ -53,6 +57,12 @@ pub(super) fn happened(before: &Store, world: &mut World) -> Vec<String> {
     }
     for o in after.outbox.values().filter(|o| !before.outbox.contains_key(&o.no)) {
         items.add(of_report(o), with(&o.report.state, after.shown(o.report.text)));
+    }
+    for p in after.prompts.values() {
+        let old = before.prompts.get(&p.no);
+        if old.map(|o| &o.state) != Some(&p.state) {
+            items.add(of_prompt(p), p.state.word());
+        }
     }
     for effect in &effects {
         started(effect, after, &mut items);
@@ -73,6 +83,11 @@ fn tasks(before: &Store, after: &Store, desk: &Desk, items: &mut Items) {
         }
         if t.open() && old.map_or(0, |o| o.pending) != t.pending {
             items.add(of_task(t), format!("pending {}", t.pending));
+        }
+        match (old.is_some_and(|o| o.waiting), t.waiting) {
+            (false, true) => items.add(of_task(t), "waits for its ask"),
+            (true, false) if t.open() => items.add(of_task(t), "goes on"),
+            _ => {}
         }
         if t.acked.is_some() && old.is_none_or(|o| o.acked.is_none()) {
             items.add(of_task(t), "acked");
@@ -107,6 +122,7 @@ fn started(effect: &Effect, after: &Store, items: &mut Items) {
         Effect::Interrupt { fence, .. } => items.add(subject(after, after.turns[&fence.turn].cause), "is interrupted"),
         Effect::Run { delivery, .. } => items.add(subject(after, *delivery), run(after, *delivery)),
         Effect::Stop { fence } => items.add(subject(after, after.turns[&fence.turn].cause), "is stopped"),
+        Effect::Answer { prompt, .. } => items.add(of_prompt(&after.prompts[prompt]), "the program is told"),
         Effect::Settle { delivery, .. } => items.add(subject(after, *delivery), "is settled"),
         Effect::Send { ask, attempt } => items.add(of_ask(&after.asks[ask]), format!("send {attempt}")),
         Effect::Look { ask, attempt } => items.add(of_ask(&after.asks[ask]), format!("look {attempt}")),
@@ -118,9 +134,9 @@ fn started(effect: &Effect, after: &Store, items: &mut Items) {
 fn subject(store: &Store, delivery: DeliveryNo) -> (u8, i64, String) {
     let delivery = &store.deliveries[&delivery];
     match (delivery.task, delivery.ask) {
-        (Some(task), _) => of_task(&store.tasks[&task]),
         (_, Some(ask)) => of_ask(&store.asks[&ask]),
-        _ => panic!("a delivery about nothing: {delivery:?}"),
+        (Some(task), _) => of_task(&store.tasks[&task]),
+        _ => of_session(&store.sessions[&delivery.session]),
     }
 }
 
@@ -138,6 +154,8 @@ fn run(store: &Store, delivery: DeliveryNo) -> String {
         DeliveryKind::Answer => format!("starts, answer {text}"),
         DeliveryKind::Correction => format!("starts, correction {text}"),
         DeliveryKind::Recover => "starts, recover".to_string(),
+        DeliveryKind::Say => format!("starts, said {text}"),
+        DeliveryKind::Recap => "starts, recap".to_string(),
         DeliveryKind::Result => format!("brought {text} to {}", store.sessions[&d.session].name),
     };
     for extra in &d.extra {

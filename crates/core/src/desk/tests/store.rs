@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::desk::{Loaded, MessageKey, Wants};
-use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, SessionUid, TaskNo, TurnNo};
+use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use crate::row::{
-    Ask, Change, Delivery, DeliveryKind, DeliveryState, Event, Lane, Message, Meta, Open, Outbox, Session, Task, Turn,
+    Ask, Change, Delivery, DeliveryKind, DeliveryState, Event, Lane, Message, Meta, Open, Outbox, Prompt, Session,
+    Task, Turn,
 };
 use crate::text::{Text, TextRef};
 
@@ -21,6 +22,7 @@ pub(super) struct Store {
     pub tasks: BTreeMap<TaskNo, Arc<Task>>,
     pub deliveries: BTreeMap<DeliveryNo, Arc<Delivery>>,
     pub turns: BTreeMap<TurnNo, Arc<Turn>>,
+    pub prompts: BTreeMap<PromptNo, Arc<Prompt>>,
     pub asks: BTreeMap<AskNo, Arc<Ask>>,
     pub outbox: BTreeMap<OutboxNo, Arc<Outbox>>,
     pub events: Vec<Arc<Event>>,
@@ -37,6 +39,7 @@ impl Store {
             tasks: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             turns: BTreeMap::new(),
+            prompts: BTreeMap::new(),
             asks: BTreeMap::new(),
             outbox: BTreeMap::new(),
             events: Vec::new(),
@@ -84,6 +87,12 @@ impl Store {
                 self.deliveries.insert(d.no, d);
             }
             Change::Turn(t) => drop(self.turns.insert(t.no, t)),
+            Change::Prompt(p) => {
+                if let Some(old) = self.prompts.get(&p.no) {
+                    assert!(old.ended.is_none() || old == &p, "a prompt that is over changed: {p:?}");
+                }
+                self.prompts.insert(p.no, p);
+            }
             Change::Ask(a) => {
                 let same = |o: &Ask| o.no != a.no && (&o.agent, &o.mid) == (&a.agent, &a.mid);
                 assert!(!self.asks.values().any(|o| same(o)), "two asks {} of {}", a.mid, a.agent);
@@ -109,6 +118,7 @@ impl Store {
             tasks: rows(&self.tasks, |t| t.open()),
             deliveries: rows(&self.deliveries, |d| d.state != DeliveryState::Ended),
             turns: rows(&self.turns, |t| t.ended.is_none()),
+            prompts: rows(&self.prompts, |p| p.ended.is_none()),
             asks: rows(&self.asks, |a| a.live()),
             outbox: rows(&self.outbox, |_| true),
         }
@@ -122,6 +132,7 @@ impl Store {
         };
         let mut loaded = Loaded {
             message: wants.message.as_ref().and_then(message),
+            prompt: wants.prompt.and_then(|no| self.prompts.get(&no)).map(|p| (**p).clone()),
             task: wants.task.as_ref().and_then(|id| self.task(id).cloned()),
             ..Loaded::default()
         };

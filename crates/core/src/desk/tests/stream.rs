@@ -58,8 +58,12 @@ rules! {
         crash                                   -> c:m1 is settled
         trace c landed no                       -> c:m1 its program starts, written, attempt 2
         taken c
+        // What it says that it has is not on its disk before it answers.
         crash                                   -> c:m1 is settled
-        trace c landed no                       -> c:m1 its program starts, written, recover
+        trace c landed no                       -> c:m1 its program starts, written, attempt 3
+        taken c
+        crash                                   -> c:m1 is settled
+        trace c landed yes                      -> c:m1 its program starts, written, recover
         taken c
         update c:m1 done 'ok'                   -> c:m1 completed 'ok'
     "
@@ -118,5 +122,65 @@ rules! {
         trace c landed yes                      -> ask a1 its program starts, brought 'fine' to c, attempt 2, a repeat
         taken c                                 -> ask a1 told
         idle c ''                               -> nothing
+    "
+
+    a_turn_nobody_asked_for_is_recovered_when_it_is_cut_off "
+        session add c claude
+        send c m1 'look'
+        taken c
+        idle c 'it runs in the background'
+        busy c
+        crash                                   -> c:m1 is settled
+        trace c landed                          -> c:m1 its program starts, written, recover
+        taken c
+        idle c 'it goes on'
+        crash                                   -> c:m1 is settled
+        // Between two turns nothing was cut off.
+        trace c landed                          -> nothing
+    "
+
+    what_is_not_given_to_the_model_is_written_again_three_times "
+        session add c claude
+        send c m1 'look'
+        notrun c                                -> nothing
+        idle c ''                               -> c:m1 written, attempt 2
+        notrun c
+        idle c ''                               -> c:m1 written, attempt 3
+        notrun c                                -> c:m1 failed 'its program did not take it, three times in ten minutes'
+    "
+
+    a_program_that_ends_by_itself_three_times_stops_its_session "
+        session add c claude
+        send c m1 'look'
+        send c m2 'next'
+        taken c
+        exit c 1 'out of memory'                -> c:m1 is settled
+        trace c landed yes                      -> c:m1 its program starts, written, recover
+        taken c
+        exit c 1 'out of memory'
+        trace c landed yes                      -> c:m1 its program starts, written, recover
+        taken c
+        exit c 1 'out of memory'
+        trace c exit 1 'no memory'              -> c:m1 failed 'its program ended by itself, three times in ten minutes | no memory'; session c stopped 'its program ended by itself, three times in ten minutes'
+        session start c                         -> c:m2 its program starts, written; session c ready
+    "
+
+    ends_of_a_daemon_and_ends_by_our_word_are_no_crashes_of_a_program "
+        session add c claude
+        send c m1 'look'
+        taken c
+        crash
+        trace c landed yes                      -> c:m1 its program starts, written, recover
+        taken c
+        crash
+        trace c landed yes
+        taken c
+        crash
+        trace c landed yes
+        taken c
+        session stop c                          -> c:m1 is stopped; session c stopped 'by the owner'
+        stopped c ''                            -> c:m1 is settled
+        trace c landed yes                      -> nothing
+        session start c                         -> c:m1 its program starts, written, recover; session c ready
     "
 }

@@ -187,7 +187,8 @@ impl World {
                 Effect::Run { fence, .. }
                 | Effect::Stop { fence }
                 | Effect::Interrupt { fence, .. }
-                | Effect::Write { fence, .. } => {
+                | Effect::Write { fence, .. }
+                | Effect::Answer { fence, .. } => {
                     assert_eq!(fence.boot, self.now.boot, "a turn of an earlier boot is due: {effect:?}");
                 }
                 Effect::Settle { fence, .. } => {
@@ -213,6 +214,7 @@ impl World {
         assert_eq!(all(fresh.tasks.iter()), all(self.desk.tasks.iter()));
         assert_eq!(all(fresh.deliveries.iter()), all(self.desk.deliveries.iter()));
         assert_eq!(all(fresh.turns.iter()), all(self.desk.turns.iter()));
+        assert_eq!(all(fresh.prompts.iter()), all(self.desk.prompts.iter()));
         assert_eq!(all(fresh.asks.iter()), all(self.desk.asks.iter()));
         assert_eq!(all(fresh.outbox.iter()), all(self.desk.outbox.iter()));
         let (kept, made) = (&self.desk.index, &fresh.index);

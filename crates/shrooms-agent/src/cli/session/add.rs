@@ -8,15 +8,20 @@ use crate::context::Context;
 use crate::env::absolute;
 use crate::report::{Exit, Failure};
 
-/// Add a session: an agent that runs a command for each task
+/// Add a session: an agent that others can ask, Claude Code or a command of yours
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  shrooms-agent session add review --harness claude --dir ~/webapp
   shrooms-agent session add tests --dir ~/webapp -- make test
   shrooms-agent session add ask --framed -- my-agent --stdin
   shrooms-agent session add shell -- sh -c 'cd sub && ./run.sh'
 
-The command is run in DIR, once for each task: the request is its standard input, SHROOMS_TASK and
+Claude Code works in DIR, in one conversation that goes on over all its tasks. It asks before it uses a
+tool that its settings do not allow: the questions wait in `prompt list`, and --auto-approve answers
+permissions by itself. Log in once with the program itself (claude), as the user the daemon runs as.
+
+A command is run in DIR, once for each task: the request is its standard input, SHROOMS_TASK and
 SHROOMS_SENDER say which task and from whom. Exit code 0 is done, any other is failed; what it prints
 is the result. No shell reads it, unless it is one.")]
 pub struct Args {
@@ -26,6 +31,15 @@ pub struct Args {
     /// Where it works [default: the current directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// What works behind it: claude or command [default: command]
+    #[arg(long, value_name = "HARNESS", value_parser = ["claude", "command", "scripted"], hide_possible_values = true)]
+    harness: Option<String>,
+    /// Let it use its tools without asking (claude); its questions still wait for you
+    #[arg(long)]
+    auto_approve: bool,
+    /// The model (claude) [default: by its settings]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// Give the command also who asks and how to finish, not the request alone
     #[arg(long)]
     framed: bool,
@@ -41,27 +55,34 @@ pub struct Args {
 struct Body<'a> {
     name: &'a str,
     dir: &'a str,
-    harness: &'static str,
+    harness: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     command: &'a [String],
     framed: bool,
     rerun_on_crash: bool,
+    auto_approve: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
-    if args.command.is_empty() {
-        let example = context.place.command(&format!("session add {} --dir ~/webapp", args.name));
-        return Err(Failure::new("a session can only run a command so far: give one after --")
-            .hint(format!("for example: {example} -- make test")));
+    let harness = args.harness.as_deref().unwrap_or("command");
+    if args.command.is_empty() && harness != "claude" {
+        let example = context.place.command(&format!("session add {}", args.name));
+        return Err(Failure::new("what is to work behind the session? Give a command after --, or --harness claude")
+            .hint(format!("for example: {example} --harness claude, or: {example} --dir ~/webapp -- make test")));
     }
     let dir = absolute(&args.dir.unwrap_or_default())?;
     let no_text = || Failure::new(format!("the directory's name is not text in UTF-8: {}", dir.display()));
     let body = Body {
         name: &args.name,
         dir: dir.to_str().ok_or_else(no_text)?,
-        harness: "command",
+        harness,
         command: &args.command,
         framed: args.framed,
         rerun_on_crash: args.rerun_on_crash,
+        auto_approve: args.auto_approve,
+        model: args.model.as_deref(),
     };
     super::show(&context.post("/v1/sessions", &body).await?, context)
 }

@@ -1,0 +1,226 @@
+//! What is seen of a program that stays: each event of its codec as an observation for the desk, and
+//! as a line of the session's log. It must not write to the program.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shrooms_core::Text;
+use shrooms_core::desk::{Asked, Input, TurnFact};
+use shrooms_core::id::DeliveryNo;
+use shrooms_core::row::{self, Fence};
+use shrooms_core::text::{MAX_TEXT, cut};
+use shrooms_runner::codec::{Event, Prompt, State, TurnEnd};
+use shrooms_runner::crash;
+
+use super::super::run::log;
+use crate::engine::Inner;
+
+/// Characters of a message that the log holds: the conversation has it whole.
+const EXCERPT: usize = 2_000;
+/// Longest tool input that a prompt shows, in characters: a person reads no more.
+const MAX_INPUT: usize = 200_000;
+
+pub(super) struct Seen {
+    inner: Arc<Inner>,
+    fence: Fence,
+    up: bool,
+    /// It did not say in time that it is up.
+    pub(super) was_slow: bool,
+    /// A turn runs.
+    works: bool,
+    /// What was written, by the id it was written under.
+    written: BTreeMap<String, (DeliveryNo, u32)>,
+    /// Names of tools that are being used, by the id of the use.
+    tools: BTreeMap<String, String>,
+    conversation: Option<String>,
+    task: Option<String>,
+}
+
+impl Seen {
+    pub(super) fn new(inner: Arc<Inner>, fence: Fence) -> Seen {
+        Seen {
+            inner,
+            fence,
+            up: false,
+            was_slow: false,
+            works: false,
+            written: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            conversation: None,
+            task: None,
+        }
+    }
+
+    /// It has said that it is ready for messages.
+    pub(super) fn is_up(&self) -> bool {
+        self.up
+    }
+
+    pub(super) fn works(&self) -> bool {
+        self.works
+    }
+
+    /// Something was written that no turn has yet.
+    pub(super) fn waits(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// A message is about to be written.
+    pub(super) fn write(&mut self, id: &str, no: DeliveryNo, attempt: u32, task: Option<String>, text: &str) {
+        self.written.insert(id.to_string(), (no, attempt));
+        self.task = task;
+        self.log("said", cut(text, EXCERPT));
+    }
+
+    async fn tell(&self, fact: TurnFact) {
+        self.inner.observe(Input::Turn(self.fence, fact)).await;
+    }
+
+    fn log(&self, kind: &'static str, text: impl Into<String>) {
+        log(&self.inner, self.fence, self.task.clone(), kind, text.into());
+    }
+
+    /// A message came to nothing: if no turn runs, there will be no end of one to hear of.
+    pub(super) async fn rested(&mut self) {
+        if !self.works {
+            self.tell(TurnFact::Idle { words: Text::from("") }).await;
+        }
+    }
+
+    /// Takes in an event; a line that must be written, or the program waits for ever.
+    pub(super) async fn event(&mut self, event: Event) -> Option<String> {
+        match event {
+            Event::Ready => self.up = true,
+            Event::Started { conversation, model, .. } => {
+                self.works = true;
+                if self.conversation.as_ref() != Some(&conversation) {
+                    tracing::debug!(model, conversation, "a conversation goes on");
+                    self.conversation = Some(conversation.clone());
+                    self.tell(TurnFact::Conversation { id: conversation }).await;
+                }
+                self.tell(TurnFact::Busy).await;
+            }
+            Event::Lifecycle { id, state } => self.lifecycle(&id, state).await,
+            // Nobody listens yet; nothing is lost without them.
+            Event::Delta(_) | Event::Other => {}
+            Event::Words(text) => self.log("words", text),
+            Event::ToolStarted { id, name, input, by } => {
+                if by.is_none() {
+                    self.log("tool", format!("{name}: {input}"));
+                }
+                self.tools.insert(id, name);
+            }
+            Event::ToolEnded { id, is_error, output } => self.tool_ended(&id, is_error, &output).await,
+            Event::Prompt { id, prompt } => {
+                self.log("note", asks(&prompt));
+                crash::point("prompt_seen");
+                self.tell(TurnFact::Prompted { key: id, about: about(prompt) }).await;
+            }
+            Event::PromptWithdrawn { id } => self.tell(TurnFact::PromptGone { key: id }).await,
+            Event::TurnEnded(end) => self.turn_ended(end).await,
+            Event::BackgroundStarted { what, .. } => self.log("note", format!("in the background: {what}")),
+            Event::BackgroundEnded { what, is_error, .. } => {
+                let how = if is_error { "failed" } else { "ended" };
+                self.log("note", format!("{how} in the background: {what}"));
+            }
+            Event::Limit { until, text } => {
+                let until = until.map(|ms| format!(", until {}", shrooms_core::refusal::when(ms)));
+                self.log("note", format!("the account is at its limit: {text}{}", until.unwrap_or_default()));
+            }
+            Event::Compacted => {
+                self.log("note", "the beginning of the conversation was replaced by a summary");
+                self.tell(TurnFact::Compacted).await;
+            }
+            Event::Retry { attempt, of, why } => {
+                self.log("note", format!("the model could not be reached ({why}): try {attempt} of {of}"));
+            }
+            Event::Reply(line) => return Some(line),
+        }
+        None
+    }
+
+    async fn lifecycle(&mut self, id: &str, state: State) {
+        let Some(&(delivery, attempt)) = self.written.get(id) else { return };
+        match state {
+            State::Started => {
+                self.works = true;
+                crash::point("taken_seen");
+                self.tell(TurnFact::Taken { delivery, attempt }).await;
+            }
+            // It was there already, and nothing comes of it.
+            State::Repeated => {
+                self.written.remove(id);
+                self.tell(TurnFact::Taken { delivery, attempt }).await;
+                self.rested().await;
+            }
+            State::NotRun => {
+                self.written.remove(id);
+                self.tell(TurnFact::NotRun { delivery, attempt }).await;
+                self.rested().await;
+            }
+            State::Completed | State::Cut => {
+                self.written.remove(id);
+            }
+            State::Queued => {}
+        }
+    }
+
+    async fn tool_ended(&mut self, id: &str, is_error: bool, output: &str) {
+        let Some(name) = self.tools.remove(id) else { return };
+        if is_error {
+            self.log("tool", format!("{name} failed: {output}"));
+            return;
+        }
+        // The calls that an outcome may have been offered through.
+        if name.ends_with("__ask_agent") || name.ends_with("__task_status") {
+            crash::point("return_seen");
+            self.tell(TurnFact::Seen { call: id.to_string() }).await;
+        }
+    }
+
+    async fn turn_ended(&mut self, end: TurnEnd) {
+        self.works = false;
+        self.tools.clear();
+        let words = match (end.ok, &end.why) {
+            (true, _) => end.text,
+            (false, why) => {
+                let why = why.clone().unwrap_or_else(|| "no reason is given".into());
+                let how = if end.interrupted { "its turn was interrupted" } else { "its turn failed" };
+                self.log("note", format!("{how}: {why}"));
+                format!("({how}: {why})")
+            }
+        };
+        crash::point("turn_end_seen");
+        self.tell(TurnFact::Idle { words: Text::new(cut(&words, MAX_TEXT / 4)) }).await;
+    }
+}
+
+/// A prompt as a line of the log.
+fn asks(prompt: &Prompt) -> String {
+    match prompt {
+        Prompt::Permission { tool, input, .. } => format!("asks whether it may use {tool}: {}", cut(input, EXCERPT)),
+        Prompt::Question(questions) => {
+            let first = questions.first().map(|q| q.question.as_str()).unwrap_or_default();
+            format!("asks: {}", cut(first, EXCERPT))
+        }
+    }
+}
+
+fn about(prompt: Prompt) -> Asked {
+    match prompt {
+        Prompt::Permission { tool, input, why, suggestions, needs_person } => {
+            Asked::Permission { tool, input: Text::new(cut(&input, MAX_INPUT)), why, suggestions, needs_person }
+        }
+        Prompt::Question(questions) => Asked::Questions(questions.into_iter().map(question).collect()),
+    }
+}
+
+fn question(question: shrooms_runner::codec::Question) -> row::Question {
+    let choice = |c: shrooms_runner::codec::Choice| row::Choice { label: c.label, description: c.description };
+    row::Question {
+        question: question.question,
+        header: question.header,
+        choices: question.choices.into_iter().map(choice).collect(),
+        several: question.several,
+    }
+}
