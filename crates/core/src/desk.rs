@@ -92,6 +92,12 @@ struct Index {
     open: BTreeMap<LaneNo, BTreeSet<TaskNo>>,
     /// Deliveries that are planned, in the order in which they were.
     planned: BTreeMap<LaneNo, BTreeSet<DeliveryNo>>,
+    /// What was written in a run of a program that stays, or is to be written again.
+    written: BTreeMap<TurnNo, BTreeSet<DeliveryNo>>,
+    /// Prompts of a run.
+    prompts: BTreeMap<TurnNo, BTreeSet<PromptNo>>,
+    /// Live asks of a session.
+    asked: BTreeMap<SessionUid, BTreeSet<AskNo>>,
     /// Asks by agent and message id.
     asks: BTreeMap<(String, String), AskNo>,
     /// Reports of a task that wait to be told.
@@ -192,12 +198,15 @@ impl Desk {
         }
         for delivery in self.deliveries.remove_touched(|d| d.state == crate::row::DeliveryState::Ended) {
             self.drop_effects(delivery.no.0);
+            drop_from(&mut self.index.written, delivery.run, delivery.no);
         }
         for prompt in self.prompts.remove_touched(|p| p.ended.is_some()) {
             self.drop_effects(prompt.no.0);
+            drop_from(&mut self.index.prompts, Some(prompt.run), prompt.no);
         }
         for ask in self.asks.remove_touched(|a| !a.live()) {
             self.index.asks.remove(&(ask.agent.clone(), ask.mid.clone()));
+            drop_from(&mut self.index.asked, ask.asker(), ask.no);
         }
         for task in self.tasks.remove_touched(|t| !t.open()) {
             self.index.task_ids.remove(&task.id);
@@ -322,5 +331,16 @@ impl Desk {
 
     fn session_name(&self, uid: SessionUid) -> String {
         self.sessions.get(uid).map_or_else(String::new, |s| s.name.clone())
+    }
+}
+
+/// Takes a row out of the set it is found by; an empty set goes, too.
+fn drop_from<K: Ord, V: Ord>(index: &mut BTreeMap<K, BTreeSet<V>>, key: Option<K>, row: V) {
+    let Some(key) = key else { return };
+    if let Some(set) = index.get_mut(&key) {
+        set.remove(&row);
+        if set.is_empty() {
+            index.remove(&key);
+        }
     }
 }

@@ -7,11 +7,15 @@ use shrooms_a2a::types::TaskStatus;
 use shrooms_a2a::{Artifact, Message, Part, Role, Task, TaskState, Timestamp};
 use shrooms_core::Stamp;
 use shrooms_core::row::{self, Ending};
+use shrooms_core::text::cut;
 use shrooms_core::view::{self, State};
 use shrooms_engine::EngineError;
 use shrooms_engine::TaskTexts;
 
 use crate::app::App;
+
+/// Characters of the worker's last words that every view of a task holds (seed).
+const LAST_WORDS: usize = 600;
 
 /// How much of a task is shown.
 #[derive(Clone, Copy, Debug)]
@@ -114,11 +118,11 @@ fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, machine: &str, show
         },
         artifacts: shown.artifacts.then(|| result.into_iter().collect()),
         history: (shown.history != Some(0)).then_some(history),
-        metadata: Some(metadata(task, texts.place, session)),
+        metadata: Some(metadata(task, texts.place, texts.last.as_deref(), session)),
     }
 }
 
-fn metadata(task: &row::Task, place: i64, session: &str) -> Map<String, Value> {
+fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str) -> Map<String, Value> {
     let at = |stamp: Option<Stamp>| stamp.map(|s| Value::String(Timestamp(s.wall).to_string()));
     let mut receipt = Map::new();
     for (key, stamp) in
@@ -142,6 +146,9 @@ fn metadata(task: &row::Task, place: i64, session: &str) -> Map<String, Value> {
     put(keys::STALLED, json!(false));
     put(keys::EXPIRED, json!(false));
     put(keys::CAGED, json!(false));
+    if let Some(last) = last {
+        put(keys::LAST_WORKER_LINE, json!(cut(last.trim(), LAST_WORDS)));
+    }
     if waits_for_a_person(task) {
         put(keys::PROMPT, json!(true));
     }

@@ -87,6 +87,13 @@ impl Known {
         exit_of(self.state())
     }
 
+    /// What its worker said last, on one line.
+    pub fn worker_line(&self) -> Option<String> {
+        let said = shrooms::text(self.task.metadata.as_ref(), shrooms::LAST_WORKER_LINE)?;
+        let last = said.lines().rfind(|line| !line.trim().is_empty())?;
+        Some(shrooms_core::text::cut(&one_line(last.trim()), 120))
+    }
+
     /// Where it stands, in a few words.
     pub fn stands(&self) -> String {
         let state = self.state().word();

@@ -31,6 +31,8 @@ pub struct TaskTexts {
     pub asked: Vec<(String, String)>,
     /// The result or the open question.
     pub words: Option<String>,
+    /// What its worker said last.
+    pub last: Option<String>,
     /// Place in the queue from 1; 0 for one that does not wait there.
     pub place: i64,
 }
@@ -148,7 +150,8 @@ impl Reader {
                  AND EXISTS (SELECT 1 FROM task WHERE no = ?3 AND queued = 1)",
             )?;
             let place = s.query_row(params![task.lane.0, task.position, task.no.0], |r| r.get(0))?;
-            Ok(TaskTexts { asked, words, place })
+            let last = task.last_words.map(text).transpose()?;
+            Ok(TaskTexts { asked, words, last, place })
         })
     }
 

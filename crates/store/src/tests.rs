@@ -8,7 +8,7 @@ use shrooms_core::digest::Digest;
 use shrooms_core::row::{Change, Harness, Meta};
 use shrooms_core::{Boot, Desk, Now, Principal, Text};
 
-use crate::{LogLine, LogReader, LogWriter, Reader, Store, StoreError, TaskFilter};
+use crate::{LogLine, LogReader, LogWriter, Reader, Store, StoreError, TaskFilter, schema};
 
 const NOW: Now = Now { wall: 1_791_450_902_000, served: 0, boot: Boot(1) };
 
@@ -184,6 +184,20 @@ fn old_events_are_dropped_and_the_feed_says_where_it_begins() {
     assert_eq!(pair.store.prune_events(0).unwrap(), 0);
     assert_eq!(pair.store.prune_events(i64::MAX).unwrap(), 3);
     assert_eq!(reader.events(0, 100).unwrap().oldest, 0);
+}
+
+#[test]
+fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    {
+        let mut store = Store::open(dir.path()).unwrap();
+        store.commit(&[Change::Meta(Meta::new("abc".into()))]).unwrap();
+        store.db_for_tests().execute_batch("DROP TABLE prompt; PRAGMA user_version = 1;").unwrap();
+    }
+    let store = Store::open(dir.path()).unwrap();
+    assert_eq!(store.meta().unwrap().unwrap().incarnation, "abc");
+    assert!(store.open_rows().unwrap().prompts.is_empty());
+    assert_eq!(schema::version(store.db_for_tests(), "").unwrap(), schema::SCHEMA);
 }
 
 #[test]

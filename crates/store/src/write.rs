@@ -125,6 +125,11 @@ impl Store {
         made.map_err(|e| StoreError::Directory { dir: dir.display().to_string(), why: e.to_string() })
     }
 
+    #[cfg(test)]
+    pub(crate) fn db_for_tests(&self) -> &Connection {
+        &self.db
+    }
+
     /// Moves what is committed into the one file, at a clean end.
     pub fn close(self) {
         checkpoint(&self.db);

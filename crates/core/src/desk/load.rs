@@ -66,10 +66,11 @@ impl Desk {
             self.delivery_effects(&delivery);
         }
         for prompt in all(&self.prompts) {
+            self.index.prompts.entry(prompt.run).or_default().insert(prompt.no);
             self.prompt_effects(&prompt);
         }
         for ask in all(&self.asks) {
-            self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
+            self.index_ask(&ask);
             self.ask_effects(&ask);
             self.advance_ask(now, ask.no);
         }
@@ -102,6 +103,16 @@ impl Desk {
             planned.insert(delivery.no);
         } else {
             planned.remove(&delivery.no);
+        }
+        if let Some(run) = delivery.run {
+            self.index.written.entry(run).or_default().insert(delivery.no);
+        }
+    }
+
+    fn index_ask(&mut self, ask: &Ask) {
+        self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
+        if let Some(uid) = ask.asker() {
+            self.index.asked.entry(uid).or_default().insert(ask.no);
         }
     }
 
@@ -152,6 +163,8 @@ impl Desk {
     }
 
     pub(super) fn edit_delivery(&mut self, no: DeliveryNo, change: impl FnOnce(&mut Delivery)) {
+        let run = self.deliveries.get(no).and_then(|d| d.run);
+        super::drop_from(&mut self.index.written, run, no);
         self.deliveries.edit(no, change);
         if let Some(delivery) = self.deliveries.get(no).cloned() {
             self.index_delivery(&delivery);
@@ -170,7 +183,7 @@ impl Desk {
             self.turn_effects(&turn);
             // What is to be written depends on whether the program takes it.
             let written = if turn.stream { self.of_run(no) } else { Vec::new() };
-            let prompts: Vec<_> = self.prompts.iter().map(|(_, p)| p.clone()).filter(|p| p.run == no).collect();
+            let prompts: Vec<_> = self.prompts_of(no).cloned().collect();
             for prompt in prompts {
                 self.prompt_effects(&prompt);
             }
@@ -184,6 +197,7 @@ impl Desk {
 
     pub(super) fn insert_prompt(&mut self, prompt: Prompt) {
         self.prompt_effects(&prompt);
+        self.index.prompts.entry(prompt.run).or_default().insert(prompt.no);
         self.prompts.insert(prompt.no, prompt);
     }
 
@@ -202,7 +216,7 @@ impl Desk {
     }
 
     pub(super) fn insert_ask(&mut self, ask: Ask) {
-        self.index.asks.insert((ask.agent.clone(), ask.mid.clone()), ask.no);
+        self.index_ask(&ask);
         self.ask_effects(&ask);
         self.asks.insert(ask.no, ask);
     }

@@ -122,17 +122,20 @@ impl Desk {
 
     /// Whether something in the lane waits for a person.
     pub(super) fn is_prompting(&self, lane: LaneNo) -> bool {
-        self.prompts.iter().any(|(_, p)| p.lane == lane && p.open())
+        let run = self.lanes.get(lane).and_then(|l| l.turn);
+        run.is_some_and(|run| self.prompts_of(run).any(|p| p.open()))
     }
 
-    fn prompts_of(&self, run: TurnNo) -> impl Iterator<Item = &Arc<Prompt>> {
-        self.prompts.iter().map(|(_, p)| p).filter(move |p| p.run == run)
+    pub(super) fn prompts_of(&self, run: TurnNo) -> impl Iterator<Item = &Arc<Prompt>> {
+        self.index.prompts.get(&run).into_iter().flatten().filter_map(|no| self.prompts.get(*no))
     }
 
     /// How many prompts a task's turn waits for is a fact of the task, which others see.
     fn count_prompts(&mut self, now: &Now, task: Option<crate::id::TaskNo>) {
         let Some(task) = task.and_then(|no| self.tasks.get(no)).filter(|t| t.open()).cloned() else { return };
-        let open = self.prompts.iter().filter(|(_, p)| p.open() && p.task == Some(task.no)).count();
+        let run = self.lanes.get(task.lane).and_then(|l| l.turn);
+        let of_run = run.into_iter().flat_map(|run| self.prompts_of(run));
+        let open = of_run.filter(|p| p.open() && p.task == Some(task.no)).count();
         let open = u32::try_from(open).unwrap_or(u32::MAX);
         if task.prompts != open {
             self.edit_task(task.no, |t| {

@@ -153,9 +153,8 @@ impl Desk {
 
     /// The session has the return of a call in its conversation.
     pub(super) fn seen(&mut self, now: &Now, run: &Turn, call: &str) {
-        let by = AskBy::Session(run.session);
-        let is = |a: &Ask| a.by == by && a.offered.as_ref().is_some_and(|o| o.call == call);
-        let offered: Vec<AskNo> = self.asks.iter().filter(|(_, a)| is(a)).map(|(no, _)| *no).collect();
+        let is = |a: &Ask| a.offered.as_ref().is_some_and(|o| o.call == call);
+        let offered: Vec<AskNo> = self.asks_of(run.session).filter(|a| is(a)).map(|a| a.no).collect();
         for no in offered {
             let told = self.asks.get(no).is_some_and(|a| is_offered(a) && !self.is_awaited_by_another(a, run.task));
             self.edit_ask(no, |a| {
@@ -171,9 +170,7 @@ impl Desk {
     /// The calls of a session's turn are over: what was not seen is told as a turn; after a crash
     /// marked as perhaps a repeat.
     pub(super) fn end_offers(&mut self, now: &Now, session: SessionUid, cut_off: bool) {
-        let by = AskBy::Session(session);
-        let is = |a: &Ask| a.by == by && a.offered.is_some();
-        let offered: Vec<AskNo> = self.asks.iter().filter(|(_, a)| is(a)).map(|(no, _)| *no).collect();
+        let offered: Vec<AskNo> = self.asks_of(session).filter(|a| a.offered.is_some()).map(|a| a.no).collect();
         for no in offered {
             self.edit_ask(no, |a| a.offered = None);
             if self.asks.get(no).is_some_and(|a| has_outcome(a)) {
@@ -183,6 +180,11 @@ impl Desk {
                 self.edit_delivery(telling, |d| d.repeat = true);
             }
         }
+    }
+
+    /// The asks of a session that are not over, or not told.
+    pub(super) fn asks_of(&self, session: SessionUid) -> impl Iterator<Item = &std::sync::Arc<Ask>> {
+        self.index.asked.get(&session).into_iter().flatten().filter_map(|no| self.asks.get(*no))
     }
 
     /// A task gave its lane up to wait for this: only a turn of its own goes on with it.

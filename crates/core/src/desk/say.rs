@@ -54,9 +54,13 @@ impl Desk {
         }
         let waits = |d: &Delivery| {
             let unread = matches!(d.state, DeliveryState::Planned | DeliveryState::Attempting);
-            d.lane == session.lane && d.kind == DeliveryKind::Say && unread
+            d.kind == DeliveryKind::Say && unread
         };
-        let waiting = self.deliveries.iter().filter(|(_, d)| waits(d)).count();
+        let planned = self.index.planned.get(&session.lane).into_iter().flatten();
+        let run = self.lanes.get(session.lane).and_then(|l| l.turn);
+        let written = run.and_then(|run| self.index.written.get(&run)).into_iter().flatten();
+        let all: std::collections::BTreeSet<_> = planned.chain(written).collect();
+        let waiting = all.into_iter().filter_map(|no| self.deliveries.get(*no)).filter(|d| waits(d)).count();
         if waiting >= MAX_SAID {
             return Err(Refusal::TooManySaid { name: session.name.clone(), waiting });
         }

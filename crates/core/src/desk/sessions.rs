@@ -7,7 +7,7 @@ use crate::id::{LaneNo, SessionUid};
 use crate::name::check_session_name;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{AskBy, DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
+use crate::row::{DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
 use crate::text::Text;
 use crate::time::Now;
 
@@ -98,8 +98,7 @@ impl Desk {
         for task in open {
             self.end(now, task, Ending::Canceled, &words);
         }
-        let asks: Vec<_> =
-            self.asks.iter().filter(|(_, a)| a.by == AskBy::Session(session.uid)).map(|(no, _)| *no).collect();
+        let asks: Vec<_> = self.asks_of(session.uid).map(|a| a.no).collect();
         for ask in asks {
             self.drop_telling(ask);
             // Refused only where it has ended already: nothing is left to cancel then.

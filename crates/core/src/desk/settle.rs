@@ -20,8 +20,8 @@ impl Desk {
     /// The process has ended. If everything that was written is over, so is the run; else what
     /// became of it must be looked up.
     pub(super) fn stream_ended(&mut self, now: &Now, run: &Turn, exit: &Exit) {
-        let open = |d: &Delivery| d.run == Some(run.no) && d.state != DeliveryState::Ended;
-        if run.busy || self.deliveries.iter().any(|(_, d)| open(d)) {
+        let open = |no: &DeliveryNo| self.deliveries.get(*no).is_some_and(|d| d.state != DeliveryState::Ended);
+        if run.busy || self.of_run(run.no).iter().any(open) {
             self.edit_turn(run.no, |t| t.state = TurnState::Lost);
             return;
         }

@@ -4,7 +4,7 @@
 //! lost, the conversation that the harness kept decides what was read (`design.md`, "Exactly once").
 
 use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
-use crate::row::{AskBy, Delivery, DeliveryKind, DeliveryState, Ending, Turn, TurnState};
+use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Turn, TurnState};
 use crate::text::Text;
 use crate::time::Now;
 
@@ -162,7 +162,11 @@ impl Desk {
         }
         let holder = self.lanes.get(run.lane).and_then(|l| l.holder);
         if let (Some(task), Some(_)) = (holder, last) {
-            self.edit_task(task, |t| t.last_words = last);
+            self.edit_task(task, |t| {
+                t.last_words = last;
+                t.changed = now.stamp();
+                t.seq += 1;
+            });
         }
         // Calls that were answered are in the conversation by now, or never will be.
         self.end_offers(now, run.session, false);
@@ -187,7 +191,9 @@ impl Desk {
     /// two agents that ask each other both go on.
     fn let_wait(&mut self, now: &Now, lane: LaneNo) {
         let Some(holder) = self.lanes.get(lane).and_then(|l| l.holder) else { return };
-        let waits = self.asks.iter().any(|(_, a)| a.parent == Some(holder) && a.open());
+        let session = self.tasks.get(holder).map(|t| t.session);
+        let is = |a: &std::sync::Arc<crate::row::Ask>| a.parent == Some(holder) && a.open();
+        let waits = session.is_some_and(|uid| self.asks_of(uid).any(is));
         let unread = self.planned_for(lane, holder);
         if waits && !unread && self.tasks.get(holder).is_some_and(|t| t.open()) {
             self.edit_task(holder, |t| {
@@ -211,7 +217,7 @@ impl Desk {
         let holder = self.lanes.get(lane).and_then(|l| l.holder);
         let owes = self.index.open.get(&lane).into_iter().flatten().filter_map(|no| self.tasks.get(*no));
         let owes = owes.filter(|t| t.dispatched).count() > 0;
-        let asks = self.asks.iter().any(|(_, a)| a.by == AskBy::Session(session) && a.open());
+        let asks = self.asks_of(session).any(|a| a.open());
         if owes || asks {
             let no = DeliveryNo(self.next());
             let recap = Delivery { task: holder, ..Delivery::planned(no, session, lane, DeliveryKind::Recap) };
@@ -240,7 +246,7 @@ impl Desk {
     }
 
     pub(super) fn of_run(&self, run: TurnNo) -> Vec<DeliveryNo> {
-        self.deliveries.iter().filter(|(_, d)| d.run == Some(run)).map(|(no, _)| *no).collect()
+        self.index.written.get(&run).into_iter().flatten().copied().collect()
     }
 }
 

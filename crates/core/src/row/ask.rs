@@ -153,6 +153,14 @@ pub struct Report {
 }
 
 impl Ask {
+    /// The session that asked.
+    pub fn asker(&self) -> Option<SessionUid> {
+        match self.by {
+            AskBy::Owner => None,
+            AskBy::Session(uid) => Some(uid),
+        }
+    }
+
     /// Not over.
     pub fn open(&self) -> bool {
         self.state != AskState::Ended

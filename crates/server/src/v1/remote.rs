@@ -22,6 +22,9 @@ use crate::problem::Problem;
 
 /// Between two looks at a task that this machine did not ask for, so that nobody reports it.
 const LOOK: Duration = Duration::from_secs(2);
+/// Between two looks at a task that is waited for and reports only what its asker must know: how far
+/// it is.
+const PROGRESS: Duration = Duration::from_secs(10);
 /// Asks that are searched for one that has no task yet: all that may be open at once.
 const SEARCHED: usize = shrooms_core::desk::MAX_ASKS;
 
@@ -247,6 +250,7 @@ async fn heard(
         }
         tokio::select! {
             () = watch.changed() => {}
+            () = tokio::time::sleep(PROGRESS), if seen.is_some() => looked = None,
             () = &mut deadline => over = true,
             () = app.shutdown.cancelled() => over = true,
         }

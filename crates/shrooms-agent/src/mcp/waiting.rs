@@ -158,8 +158,11 @@ async fn tell(call: &Call, mut seen: watch::Receiver<Known>) {
     let began = ticks.tick().await;
     let (mut elapsed, mut progress, mut told) = (Duration::ZERO, 0.0, String::new());
     loop {
-        let stands = one_line(&seen.borrow_and_update().stands());
-        let message = format!("{stands}, waiting for {}", duration(elapsed.as_secs()));
+        let (stands, said) = {
+            let known = seen.borrow_and_update();
+            (one_line(&known.stands()), known.worker_line().map(|line| format!(": {line}")))
+        };
+        let message = format!("{stands}, waiting for {}{}", duration(elapsed.as_secs()), said.unwrap_or_default());
         if message != told {
             let word = ProgressNotificationParam::new(token.clone(), progress).with_message(message.clone());
             // A client that cannot hear it will not hear the result either; that ends the wait.

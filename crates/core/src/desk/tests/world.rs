@@ -222,6 +222,9 @@ impl World {
         assert_eq!(kept.task_ids, made.task_ids);
         assert_eq!(kept.messages, made.messages);
         assert_eq!(all(&kept.by_task), all(&made.by_task));
+        assert_eq!(filled(&kept.written), filled(&made.written), "what was written in a run is what a scan gives");
+        assert_eq!(filled(&kept.prompts), filled(&made.prompts));
+        assert_eq!(filled(&kept.asked), filled(&made.asked));
         assert_eq!(kept.asks, made.asks);
         assert_eq!(kept.reports, made.reports);
         assert_eq!(filled(&kept.queue), filled(&made.queue), "the queue's index is what a scan gives");
