@@ -17,6 +17,7 @@ mod settle;
 mod stream;
 mod table;
 mod tasks;
+mod watchdog;
 
 #[cfg(test)]
 mod tests;
@@ -36,12 +37,11 @@ pub use say::MAX_SAID;
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use crate::refusal::Refusal;
 use crate::row::{Ask, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task, Turn};
+use crate::settings::Settings;
 use crate::text::{Text, TextRef};
 use crate::time::Now;
 use table::Table;
 
-/// Tasks that may wait in one lane.
-pub const MAX_QUEUE: usize = 100;
 /// Messages from the asker that may wait for one task's worker.
 pub const MAX_PENDING: u32 = 100;
 /// Sessions on one machine.
@@ -50,10 +50,11 @@ pub const MAX_SESSIONS: usize = 1_000;
 pub const MAX_ASKS: usize = 10_000;
 
 /// What the desk is told once, at the start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Place {
     /// This machine's mesh name.
     pub machine: String,
+    pub settings: Settings,
 }
 
 /// All open rows of this machine, and the rules that change them.
@@ -76,6 +77,8 @@ pub struct Desk {
     index: Index,
     effects: BTreeMap<EffectKey, Effect>,
     fresh: Vec<Effect>,
+    /// When the watchdog last looked (served, ms).
+    watched: i64,
 }
 
 /// What rules look things up by. Kept by the `edit_*` functions alone.
@@ -137,7 +140,10 @@ impl Desk {
                 self.observe_outbox(&now, no, fact);
                 Ok(Done::Nothing)
             }
-            Input::Tick => Ok(Done::Nothing),
+            Input::Tick => {
+                self.watch(&now);
+                Ok(Done::Nothing)
+            }
         };
         self.wake_up(&now);
         answer
@@ -160,6 +166,7 @@ impl Desk {
             Request::AddSession { by, name, harness, dir } => self.add_session(now, &by, name, harness, dir),
             Request::StopSession { by, name } => self.stop_session(now, &by, &name),
             Request::StartSession { by, name } => self.start_session(now, &by, &name),
+            Request::Interrupt { by, name } => self.interrupt(now, &by, &name),
             Request::RemoveSession { by, name } => self.remove_session(now, &by, &name),
         }
     }

@@ -15,6 +15,7 @@ pub mod near;
 pub mod principal;
 pub mod refusal;
 pub mod row;
+pub mod settings;
 pub mod text;
 pub mod time;
 pub mod view;

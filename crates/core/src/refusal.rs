@@ -72,6 +72,12 @@ pub enum Refusal {
     BadWord { word: String },
     #[error("session '{name}' has {waiting} tasks waiting, the limit: wait, cancel some, or ask another agent")]
     QueueFull { name: String, waiting: usize },
+    #[error(
+        "agents of your machine have given session '{name}' {limit} tasks within an hour, the limit that keeps loops from running on: wait, or have the owner send it"
+    )]
+    LoopGuard { name: String, limit: u32 },
+    #[error("session '{name}' has no turn that could be interrupted")]
+    NothingRuns { name: String },
     #[error("task {id} has {waiting} messages waiting, the limit: wait until the worker has read them")]
     TooManyAnswers { id: String, waiting: usize },
     #[error("{asks} asks are open on this machine, the limit: cancel some with: a2a cancel")]
@@ -113,6 +119,7 @@ impl Refusal {
             | Ended { .. }
             | NoConversation { .. }
             | PromptOver { .. }
+            | NothingRuns { .. }
             | NotBegun { .. } => Kind::Conflict,
             NotYourTask { .. }
             | NotYourAsk { .. }
@@ -123,6 +130,7 @@ impl Refusal {
             QueueFull { .. }
             | TooManyAnswers { .. }
             | TooManySaid { .. }
+            | LoopGuard { .. }
             | TooManyAsks { .. }
             | TooManySessions { .. } => Kind::Unavailable,
         }

@@ -10,7 +10,7 @@ pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Harness, Lane, LaneKind, Session, SessionState};
 pub use task::{
-    AskedBy, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn, TurnHow, TurnState,
+    AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn, TurnHow, TurnState,
 };
 
 use std::sync::Arc;

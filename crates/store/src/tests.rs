@@ -23,7 +23,7 @@ fn open(dir: &Path) -> Pair {
     let store = Store::open(dir).unwrap();
     let meta = store.meta().unwrap().unwrap_or_else(|| Meta::new("0123456789abcdef".into()));
     let now = Now { boot: Boot(meta.boot.0 + 1), ..NOW };
-    let place = Place { machine: "home".into() };
+    let place = Place { machine: "home".into(), ..Place::default() };
     let desk = Desk::load(place, meta, store.open_rows().unwrap(), &now);
     let mut pair = Pair { desk, store, wall: NOW.wall };
     pair.commit();

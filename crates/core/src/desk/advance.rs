@@ -62,7 +62,7 @@ impl Desk {
             DeliveryKind::Answer => 1,
             DeliveryKind::Result => 2,
             DeliveryKind::Correction => 3,
-            DeliveryKind::Task | DeliveryKind::Recover | DeliveryKind::Recap | DeliveryKind::Say => 4,
+            DeliveryKind::Task | DeliveryKind::Recover | DeliveryKind::Recap | DeliveryKind::Reminder | DeliveryKind::Say => 4,
         };
         planned
             .iter()
@@ -86,6 +86,7 @@ impl Desk {
             | DeliveryKind::Result
             | DeliveryKind::Recover
             | DeliveryKind::Recap
+            | DeliveryKind::Reminder
             | DeliveryKind::Say => true,
         }
     }
@@ -130,6 +131,7 @@ impl Desk {
             task: delivery.task,
             stream: false,
             busy: false,
+            background: Vec::new(),
             interrupts: 0,
             state: TurnState::Running,
             stopping: false,

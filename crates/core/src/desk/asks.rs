@@ -94,6 +94,7 @@ impl Desk {
                     context: req.context.clone(),
                     refs: req.refs.clone(),
                     fresh: req.fresh,
+                    vouched: false,
                     ask: None,
                     random: req.random,
                 };

@@ -90,6 +90,11 @@ pub enum Request {
         by: Principal,
         name: String,
     },
+    /// Cut the turn that runs short; reminders for what it worked on wait.
+    Interrupt {
+        by: Principal,
+        name: String,
+    },
     RemoveSession {
         by: Principal,
         name: String,
@@ -114,6 +119,8 @@ pub struct SendReq {
     pub context: Option<String>,
     pub refs: Vec<String>,
     pub fresh: bool,
+    /// The asker's daemon established the claim itself.
+    pub vouched: bool,
     /// The asker's daemon wants to be told, under this id of its ask.
     pub ask: Option<String>,
     /// Random, for ids.
@@ -210,6 +217,10 @@ pub enum TurnFact {
     PromptGone { key: String },
     /// It has the return of a tool call.
     Seen { call: String },
+    /// Something goes on beside its turns, or has ended.
+    Background { id: String, what: String, on: bool },
+    /// A tool call of it runs for long.
+    LongCall { name: String },
     /// The beginning of its conversation was replaced by a summary.
     Compacted,
     /// It works; also when nobody asked it to.

@@ -35,6 +35,7 @@ impl Desk {
             index: Index::default(),
             effects: Default::default(),
             fresh: Vec::new(),
+            watched: now.served,
         };
         desk.build(&desk.clock(now));
         desk

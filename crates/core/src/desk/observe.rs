@@ -41,6 +41,12 @@ impl Desk {
             TurnFact::Prompted { key, about } => self.prompted(now, &turn, key, about),
             TurnFact::PromptGone { key } => self.prompt_gone(now, &turn, &key),
             TurnFact::Seen { call } => self.seen(now, &turn, &call),
+            TurnFact::Background { id, what, on } => self.background(now, &turn, id, what, on),
+            TurnFact::LongCall { name } => {
+                let session = self.session_name(turn.session);
+                let what = format!("a call of {name} runs for long");
+                self.event(now, EventKind::Session, Some(&session), None, "long-call", &what);
+            }
             TurnFact::Compacted => self.edit_lane(turn.lane, |l| l.recap = true),
             TurnFact::Busy => self.busy(&turn),
             TurnFact::Idle { words } => self.idle(now, &turn, &words),
@@ -113,7 +119,7 @@ impl Desk {
         let Some(task) = task.filter(|t| t.open()) else {
             return;
         };
-        if matches!(delivery.kind, DeliveryKind::Result | DeliveryKind::Recap) {
+        if matches!(delivery.kind, DeliveryKind::Result | DeliveryKind::Recap | DeliveryKind::Reminder) {
             // News for it, and no word of whoever asked it.
             if task.waiting {
                 self.edit_task(task.no, |t| {
@@ -132,6 +138,12 @@ impl Desk {
             t.blocked &= delivery.kind == DeliveryKind::Task && delivery.extra.is_empty();
             t.pending = unread;
             t.waiting = false;
+            t.hushed = None;
+            // Whoever asked has spoken: the ladder begins anew.
+            if matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction) {
+                t.stalled = false;
+                t.nudges = 0;
+            }
             t.changed = now.stamp();
             t.seq += 1;
         });
@@ -297,6 +309,7 @@ impl Desk {
         });
         self.end_prompts(now, turn.no);
         self.edit_lane(turn.lane, |l| {
+            l.quiet_since = now.served;
             l.turn = None;
             // A program that stays may end between two turns of a task; the task goes on.
             if !turn.stream {

@@ -12,8 +12,10 @@ use crate::row::{AskedBy, Delivery, DeliveryKind, EndsBy, EventKind, Gate, Messa
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 
-use super::{Desk, Done, Loaded, MAX_PENDING, MAX_QUEUE, MessageKey, Request, SendReq, Wants};
+use super::{Desk, Done, Loaded, MAX_PENDING, MessageKey, Request, SendReq, Wants};
 
+/// The loop guard counts an hour of served time.
+const HOUR_MS: i64 = 3_600_000;
 /// Longest message id that is taken, in bytes: long enough for every id scheme seen, short enough
 /// for an index.
 pub const MAX_MESSAGE_ID: usize = 512;
@@ -65,6 +67,7 @@ impl Desk {
             Request::AddSession { .. }
             | Request::StopSession { .. }
             | Request::StartSession { .. }
+            | Request::Interrupt { .. }
             | Request::RemoveSession { .. } => {}
         }
         wants
@@ -141,8 +144,17 @@ impl Desk {
             return Err(Refusal::FreshImpossible { name: session.name.clone() });
         }
         let waiting = self.index.queue.get(&session.lane).map_or(0, std::collections::BTreeSet::len);
-        if waiting >= MAX_QUEUE {
+        if waiting >= self.place.settings.limits.queue as usize {
             return Err(Refusal::QueueFull { name: session.name.clone(), waiting });
+        }
+        let from = self.guarded(now, &session, &send)?;
+        if let Some(device) = from {
+            let since = now.served - HOUR_MS;
+            self.sessions.edit(session.uid, |s| {
+                s.asked.values_mut().for_each(|times| times.retain(|at| *at > since));
+                s.asked.retain(|_, times| !times.is_empty());
+                s.asked.entry(device).or_default().push(now.served);
+            });
         }
         let literal = task_id(&session.name, &send.mid);
         let taken = loaded.id_taken || self.index.task_ids.contains_key(&literal);
@@ -187,6 +199,12 @@ impl Desk {
             last_words: None,
             pending: 0,
             prompts: 0,
+            nudges: 0,
+            last_nudge: None,
+            stalled: false,
+            hushed: None,
+            overdue: false,
+            expired: false,
             waiting: false,
             ending: None,
             result: None,
@@ -205,6 +223,26 @@ impl Desk {
         self.advance(now, session.lane);
         let task = self.tasks.get(no).cloned().ok_or(Refusal::NoTask { id })?;
         Ok((task, true))
+    }
+
+    /// The loop guard: so many new tasks of agents in an hour, from one device to one session. The
+    /// device that is to be counted; nothing is, of what the owner sends.
+    fn guarded(&self, now: &Now, session: &Session, send: &SendReq) -> Result<Option<String>, Refusal> {
+        let owners = |claim: &str| claim.ends_with("/owner");
+        let device = match &send.by {
+            Principal::Owner => return Ok(None),
+            Principal::Session(_) => String::new(),
+            // Its own daemon says that it was the owner there, and nobody else can say that it did.
+            Principal::Device { .. } if send.vouched && send.claim.as_deref().is_some_and(owners) => return Ok(None),
+            Principal::Device { id, .. } => id.clone(),
+        };
+        let since = now.served - HOUR_MS;
+        let recent = session.asked.get(&device).into_iter().flatten().filter(|at| **at > since).count();
+        let limit = self.place.settings.limits.agent_tasks_per_hour;
+        match recent >= limit as usize {
+            true => Err(Refusal::LoopGuard { name: session.name.clone(), limit }),
+            false => Ok(Some(device)),
+        }
     }
 
     /// The same message id again: the task as it stands, if it is the same text.

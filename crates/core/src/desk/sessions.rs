@@ -40,6 +40,7 @@ impl Desk {
             state: SessionState::Ready,
             lane,
             created: now.stamp(),
+            asked: Default::default(),
             removed: None,
         };
         self.lanes.insert(
@@ -51,6 +52,8 @@ impl Desk {
                 generation: 0,
                 conversation: None,
                 recap: false,
+                quiet_since: now.served,
+                reminded: Vec::new(),
                 crashes: Vec::new(),
                 turn: None,
                 holder: None,

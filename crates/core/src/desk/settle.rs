@@ -39,16 +39,19 @@ impl Desk {
     ) {
         let said = |no: DeliveryNo| landed.iter().find(|(n, _)| *n == no).map_or(Landed::Unknown, |(_, l)| *l);
         let mut recover: Vec<TaskNo> = Vec::new();
+        let (mut written, mut any_read) = (false, false);
         for no in self.of_run(run.no) {
             let Some(delivery) = self.deliveries.get(no).cloned() else { continue };
             if matches!(delivery.state, DeliveryState::Attempting | DeliveryState::Taken) {
                 let read = if began { said(no) } else { Landed::No };
+                (written, any_read) = (true, any_read || read != Landed::No);
                 recover.extend(self.settle_delivery(now, &delivery, read));
             }
         }
-        // A turn that nobody asked for may have been cut off, too.
+        // A turn that nobody asked for may have been cut off, too; one that was only about to begin was not.
+        let cut_off = run.busy && began && (any_read || !written);
         let holder = self.lanes.get(run.lane).and_then(|l| l.holder);
-        recover.extend(holder.filter(|no| run.busy && began && !self.planned_for(run.lane, *no)));
+        recover.extend(holder.filter(|no| cut_off && !self.planned_for(run.lane, *no)));
         recover.sort();
         recover.dedup();
         for task in recover {
@@ -57,7 +60,7 @@ impl Desk {
             }
         }
         let idle = self.index.planned.get(&run.lane).is_none_or(std::collections::BTreeSet::is_empty);
-        if run.busy && began && idle && !self.is_gone(run.session) {
+        if cut_off && idle && !self.is_gone(run.session) {
             self.plan_recap(run.session, run.lane);
         }
         let how = if began { TurnHow::Interrupted } else { TurnHow::NeverBegan };
@@ -121,7 +124,11 @@ impl Desk {
                 });
                 self.renew_result(no);
             }
-            (Landed::No, _) if !over => self.edit_delivery(no, again),
+            (Landed::No, kind) if !over && kind != DeliveryKind::Reminder => self.edit_delivery(no, again),
+            (_, DeliveryKind::Reminder) => {
+                self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
+                recover = delivery.task.filter(|_| read != Landed::No);
+            }
             (_, DeliveryKind::Recap) => {
                 self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
                 self.edit_lane(delivery.lane, |l| l.recap = true);

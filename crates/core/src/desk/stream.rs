@@ -71,7 +71,7 @@ impl Desk {
         let task = delivery.task.and_then(|no| self.tasks.get(no))?;
         match delivery.kind {
             DeliveryKind::Say => None,
-            DeliveryKind::Result | DeliveryKind::Recap if task.blocked => None,
+            DeliveryKind::Result | DeliveryKind::Recap if task.blocked || task.stalled => None,
             _ => Some(task.no),
         }
     }
@@ -93,7 +93,8 @@ impl Desk {
                     task: None,
                     stream: true,
                     busy: true,
-                    interrupts: 0,
+                    background: Vec::new(),
+            interrupts: 0,
                     state: TurnState::Running,
                     stopping: false,
                     how: None,
@@ -154,6 +155,7 @@ impl Desk {
             t.busy = false;
             t.task = None;
         });
+        self.edit_lane(run.lane, |l| l.quiet_since = now.served);
         for no in self.of_run(run.no) {
             if self.deliveries.get(no).is_some_and(|d| d.state == DeliveryState::Taken) {
                 self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
@@ -181,6 +183,7 @@ impl Desk {
         } else {
             self.let_wait(now, run.lane);
         }
+        self.turn_over(now, run.lane);
         if self.lanes.get(run.lane).is_some_and(|l| l.recap) {
             self.plan_recap(run.session, run.lane);
         }
@@ -256,6 +259,7 @@ fn rank(delivery: &Delivery) -> u8 {
     match delivery.kind {
         _ if delivery.attempt > 0 => 0,
         DeliveryKind::Recover | DeliveryKind::Recap => 1,
+        DeliveryKind::Reminder => 7,
         DeliveryKind::Say => 2,
         DeliveryKind::Answer => 3,
         DeliveryKind::Result => 4,

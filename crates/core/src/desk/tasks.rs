@@ -118,6 +118,7 @@ impl Desk {
         self.edit_task(no, |t| {
             t.blocked = true;
             t.waiting = false;
+            t.hushed = None;
             t.question = Some(text);
             t.dispatched = true;
             t.changed = now.stamp();
@@ -147,6 +148,9 @@ impl Desk {
             t.pending = 0;
             t.prompts = 0;
             t.waiting = false;
+            t.stalled = false;
+            t.hushed = None;
+            t.overdue = false;
         });
         self.release(no);
         self.void_deliveries(task.lane, no);
@@ -171,7 +175,7 @@ impl Desk {
     }
 
     /// The task gives its lane up; it gets it back only by a dispatch.
-    fn release(&mut self, no: TaskNo) {
+    pub(super) fn release(&mut self, no: TaskNo) {
         let Some(lane) = self.tasks.get(no).map(|t| t.lane) else {
             return;
         };

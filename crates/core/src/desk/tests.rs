@@ -31,4 +31,5 @@ mod shown;
 mod store;
 mod stream;
 mod turns;
+mod watchdog;
 mod world;

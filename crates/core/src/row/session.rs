@@ -1,5 +1,7 @@
 //! Sessions and lanes: which program works where, and one queue for each conversation of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
@@ -18,6 +20,9 @@ pub struct Session {
     /// Its main lane.
     pub lane: LaneNo,
     pub created: Stamp,
+    /// Served times (ms) of the last hour's tasks of agents, by the device that they came from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<String, Vec<i64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<Stamp>,
 }
@@ -112,6 +117,12 @@ pub struct Lane {
     /// What it was told may be gone from its conversation: what it owes and has asked is said again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recap: bool,
+    /// Since when (served, ms) nothing has happened in it.
+    #[serde(default)]
+    pub quiet_since: i64,
+    /// Served times (ms) of reminders, the newest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminded: Vec<i64>,
     /// Served times (ms) at which its program ended by itself, the newest three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<i64>,

@@ -68,6 +68,23 @@ pub struct Task {
     /// Its turn waits for a person, who answers so many prompts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompts: u32,
+    /// Reminders that its worker was sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub nudges: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_nudge: Option<Stamp>,
+    /// All reminders were in vain. Not an end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stalled: bool,
+    /// The owner interrupted it: until this served time (ms) it has no lane and gets no reminder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hushed: Option<i64>,
+    /// Its time is over, and its turn is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overdue: bool,
+    /// It was ended because its time was over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expired: bool,
     /// Its turn is over and it waits for an ask of its own: others may have the lane meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
@@ -182,6 +199,9 @@ pub struct Delivery {
     /// Served times (ms) of attempts that never started, the newest three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misses: Vec<i64>,
+    /// The tasks that a reminder names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about: Vec<TaskNo>,
     /// Perhaps a repeat: an earlier attempt was cut off and may have been read.
     #[serde(default)]
     pub repeat: bool,
@@ -202,6 +222,8 @@ pub enum DeliveryKind {
     Recover,
     /// A person's own message; not a task.
     Say,
+    /// That a worker went quiet.
+    Reminder,
     /// What the session owes and has asked, after its conversation was shortened or cut off.
     Recap,
 }
@@ -238,6 +260,9 @@ pub struct Turn {
     pub stream: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
+    /// What goes on beside its turns, as the harness says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<Background>,
     /// How often its turn was to be cut short.
     #[serde(default)]
     pub interrupts: u32,
@@ -250,6 +275,19 @@ pub struct Turn {
     pub begun: Stamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Stamp>,
+}
+
+/// A command or a helper that goes on beside the turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Background {
+    /// The harness's own id of it.
+    pub id: String,
+    pub what: String,
+    /// Served time (ms).
+    pub since: i64,
+    /// It runs for so long that the owner was told; it is no sign of life any more.
+    #[serde(default)]
+    pub long: bool,
 }
 
 /// How far a turn is.
@@ -295,6 +333,7 @@ impl Delivery {
             state: DeliveryState::Planned,
             attempt: 0,
             misses: Vec::new(),
+            about: Vec::new(),
             repeat: false,
         }
     }

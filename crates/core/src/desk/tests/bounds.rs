@@ -80,7 +80,7 @@ rules! {
 #[test]
 fn a_machine_has_at_most_ten_thousand_open_asks() {
     let now = Now { wall: 0, served: 0, boot: Boot(1) };
-    let place = Place { machine: "home".into() };
+    let place = Place { machine: "home".into(), ..Place::default() };
     let mut desk = Desk::load(place, Meta::new("0123456789abcdef".into()), Open::default(), &now);
     let ask = |mid: String| {
         let text = Text::from("x");

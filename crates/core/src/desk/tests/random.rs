@@ -202,7 +202,8 @@ fn send(session: &str, task: Option<String>, by: Principal, dice: &mut Dice) -> 
         context: None,
         refs: Vec::new(),
         fresh: false,
-        ask: dice.one_in(2).then(|| format!("A{}", dice.roll(99))),
+        vouched: false,
+ask: dice.one_in(2).then(|| format!("A{}", dice.roll(99))),
         random: 7,
     })
 }

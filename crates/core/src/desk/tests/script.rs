@@ -113,9 +113,11 @@ fn option(words: &mut Vec<&str>, key: &str) -> Option<String> {
     Some(words.remove(at).to_string())
 }
 
-fn run(world: &mut World, words: &[String]) -> Vec<String> {
+fn run(world: &mut World, all: &[String]) -> Vec<String> {
+    let words = all;
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let by = option(&mut words, "by").map(|w| world.principal(&w));
+    let vouched = words.iter().position(|w| *w == "vouched").map(|at| words.remove(at)).is_some();
     let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
     match words.as_slice() {
         ["session", verb, name, how @ ..] => session(world, verb, name, how, by.unwrap_or(Principal::Owner)),
@@ -133,7 +135,8 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
                 context,
                 refs: Vec::new(),
                 fresh: false,
-                ask,
+                vouched,
+ask,
                 random: 7,
             });
             answer(world, request)
@@ -222,6 +225,10 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
             let fact = TurnFact::Seen { call: call.to_string() };
             observe(world, Input::Turn(fence(world, session), fact))
         }
+        ["background", session, id, how] => {
+            let fact = TurnFact::Background { id: id.to_string(), what: "a build".into(), on: *how == "on" };
+            observe(world, Input::Turn(fence(world, session), fact))
+        }
         ["notrun", session] => {
             let fence = fence(world, session);
             let (delivery, attempt) = *written_in(world, fence.turn).first().expect("something that was written");
@@ -295,7 +302,9 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
         ["times", n, rest @ ..] => {
             let mut out = Vec::new();
             for i in 1..=n.parse::<usize>().expect("how often") {
-                let command: Vec<String> = rest.iter().map(|w| w.replace('#', &i.to_string())).collect();
+                // With the options, which are meant for the command.
+                let at = all.iter().position(|w| w == rest[0]).expect("a command");
+                let command: Vec<String> = all[at..].iter().map(|w| w.replace('#', &i.to_string())).collect();
                 out = run(world, &command);
             }
             out
@@ -368,6 +377,7 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
             Request::AddSession { by, name, harness, dir: "/tmp".into() }
         }
         "start" => Request::StartSession { by, name },
+        "interrupt" => Request::Interrupt { by, name },
         "stop" => Request::StopSession { by, name },
         "remove" => Request::RemoveSession { by, name },
         other => panic!("session {other}?"),

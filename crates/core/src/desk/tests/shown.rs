@@ -84,6 +84,12 @@ fn tasks(before: &Store, after: &Store, desk: &Desk, items: &mut Items) {
         if t.open() && old.map_or(0, |o| o.pending) != t.pending {
             items.add(of_task(t), format!("pending {}", t.pending));
         }
+        if t.stalled && old.is_none_or(|o| !o.stalled) {
+            items.add(of_task(t), "stalled");
+        }
+        if t.overdue && old.is_none_or(|o| !o.overdue) {
+            items.add(of_task(t), "overdue");
+        }
         match (old.is_some_and(|o| o.waiting), t.waiting) {
             (false, true) => items.add(of_task(t), "waits for its ask"),
             (true, false) if t.open() => items.add(of_task(t), "goes on"),
@@ -156,6 +162,10 @@ fn run(store: &Store, delivery: DeliveryNo) -> String {
         DeliveryKind::Recover => "starts, recover".to_string(),
         DeliveryKind::Say => format!("starts, said {text}"),
         DeliveryKind::Recap => "starts, recap".to_string(),
+        DeliveryKind::Reminder => {
+            let named: Vec<_> = d.about.iter().map(|no| store.tasks[no].id.as_str()).collect();
+            format!("starts, reminder of {}", named.join(" and "))
+        }
         DeliveryKind::Result => format!("brought {text} to {}", store.sessions[&d.session].name),
     };
     for extra in &d.extra {

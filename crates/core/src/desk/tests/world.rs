@@ -268,7 +268,7 @@ impl World {
 }
 
 fn load(store: &Store, now: &Now) -> Desk {
-    Desk::load(Place { machine: MACHINE.into() }, store.meta.clone(), store.open(), now)
+    Desk::load(Place { machine: MACHINE.into(), ..Place::default() }, store.meta.clone(), store.open(), now)
 }
 
 fn all<T>(rows: impl IntoIterator<Item = T>) -> Vec<T> {
