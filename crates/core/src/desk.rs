@@ -7,7 +7,9 @@ mod asks;
 mod due;
 mod input;
 mod load;
+mod limits;
 mod observe;
+mod owner;
 mod prompts;
 mod results;
 mod say;
@@ -28,7 +30,7 @@ use std::sync::Arc;
 pub use asks::ask_id;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Asked, Done, Exit, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen,
+    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen,
     SendReq, Target, TurnFact, Wants, Word,
 };
 pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
@@ -101,6 +103,10 @@ struct Index {
     prompts: BTreeMap<TurnNo, BTreeSet<PromptNo>>,
     /// Live asks of a session.
     asked: BTreeMap<SessionUid, BTreeSet<AskNo>>,
+    /// Turns that work.
+    working: BTreeSet<TurnNo>,
+    /// Lanes that wait for one of those to end.
+    capped: BTreeSet<LaneNo>,
     /// Asks by agent and message id.
     asks: BTreeMap<(String, String), AskNo>,
     /// Reports of a task that wait to be told.
@@ -166,6 +172,13 @@ impl Desk {
             Request::AddSession { by, name, harness, dir } => self.add_session(now, &by, name, harness, dir),
             Request::StopSession { by, name } => self.stop_session(now, &by, &name),
             Request::StartSession { by, name } => self.start_session(now, &by, &name),
+            Request::Queue { by, task, hand } => self.queue(now, &by, &task, hand),
+            Request::Pause { by } => self.pause(now, &by),
+            Request::Resume { by } => self.resume(now, &by),
+            Request::RenameSession { by, name, to } => self.rename(now, &by, &name, to),
+            Request::SetSession { by, name, set } => self.set_session(now, &by, &name, set),
+            Request::UndoRemove { by, name } => self.undo_remove(now, &by, &name, &loaded),
+            Request::NewConversation { by, name, cancel } => self.new_conversation(now, &by, &name, cancel),
             Request::Interrupt { by, name } => self.interrupt(now, &by, &name),
             Request::RemoveSession { by, name } => self.remove_session(now, &by, &name),
         }
@@ -202,6 +215,7 @@ impl Desk {
     pub fn settled(&mut self) {
         for turn in self.turns.remove_touched(|t| t.ended.is_some()) {
             self.drop_effects(turn.no.0);
+            self.index.working.remove(&turn.no);
         }
         for delivery in self.deliveries.remove_touched(|d| d.state == crate::row::DeliveryState::Ended) {
             self.drop_effects(delivery.no.0);

@@ -76,6 +76,10 @@ pub enum Refusal {
         "agents of your machine have given session '{name}' {limit} tasks within an hour, the limit that keeps loops from running on: wait, or have the owner send it"
     )]
     LoopGuard { name: String, limit: u32 },
+    #[error("task {id} does not wait in a queue: there is nothing to move, park or release")]
+    NotWaiting { id: String },
+    #[error("session '{name}' has open tasks ({tasks}): finish or cancel them first, or say that they are to be cancelled")]
+    OpenTasks { name: String, tasks: String },
     #[error("session '{name}' has no turn that could be interrupted")]
     NothingRuns { name: String },
     #[error("task {id} has {waiting} messages waiting, the limit: wait until the worker has read them")]
@@ -120,6 +124,8 @@ impl Refusal {
             | NoConversation { .. }
             | PromptOver { .. }
             | NothingRuns { .. }
+            | NotWaiting { .. }
+            | OpenTasks { .. }
             | NotBegun { .. } => Kind::Conflict,
             NotYourTask { .. }
             | NotYourAsk { .. }

@@ -8,7 +8,7 @@ mod task;
 
 pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
-pub use session::{Harness, Lane, LaneKind, Session, SessionState};
+pub use session::{Harness, Lane, LaneKind, Session, SessionSet, SessionState};
 pub use task::{
     AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn, TurnHow, TurnState,
 };
@@ -34,12 +34,15 @@ pub struct Meta {
     pub next: i64,
     /// The last number of the event feed.
     pub last_event: i64,
+    /// Who paused everything, if it is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
 }
 
 impl Meta {
     /// The meta row of a new state.
     pub fn new(incarnation: String) -> Meta {
-        Meta { incarnation, boot: Boot(0), served: 0, next: 1, last_event: 0 }
+        Meta { incarnation, boot: Boot(0), served: 0, next: 1, last_event: 0, paused: None }
     }
 }
 
@@ -50,7 +53,7 @@ pub struct Event {
     pub seq: i64,
     /// Wall time, milliseconds.
     pub at: i64,
-    /// `task`, `session`, `ask` or `prompt`.
+    /// `task`, `session`, `ask`, `prompt` or `machine`.
     pub kind: EventKind,
     /// The session it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +76,8 @@ pub enum EventKind {
     Session,
     Ask,
     Prompt,
+    /// The whole machine.
+    Machine,
 }
 
 /// A committed change: a row as it is now, or one that is gone.

@@ -18,7 +18,8 @@ impl Desk {
         let Some(session) = self.sessions.get(lane.session).cloned() else {
             return;
         };
-        if !self.serves(&session) || lane.not_before.is_some_and(|at| at > now.served) {
+        let waits = self.meta.paused.is_some() || lane.limited.is_some();
+        if waits || !self.serves(&session) || lane.not_before.is_some_and(|at| at > now.served) {
             return;
         }
         if session.harness.stays() {
@@ -29,12 +30,17 @@ impl Desk {
             return;
         }
         if let Some(next) = self.next_delivery(lane_no) {
-            self.attempt(now, lane_no, next);
+            if self.may_begin(lane_no) {
+                self.attempt(now, lane_no, next);
+            }
             return;
         }
         let Some(&(_, task_no)) = self.index.queue.get(&lane_no).and_then(|q| q.first()) else {
             return;
         };
+        if !self.may_begin(lane_no) {
+            return;
+        }
         if let Some(delivery) = self.plan_task(lane_no, task_no) {
             self.attempt(now, lane_no, delivery.no);
         }

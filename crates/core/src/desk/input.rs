@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
-use crate::row::{Ask, Fence, Harness, Message, Prompt, PromptAnswer, Question, Session, Task};
+use crate::row::{Ask, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Question, Session, SessionSet, Task};
 use crate::text::Text;
 
 /// One thing for the desk to decide.
@@ -90,6 +90,40 @@ pub enum Request {
         by: Principal,
         name: String,
     },
+    /// The owner's hand on a task that waits.
+    Queue {
+        by: Principal,
+        task: String,
+        hand: Hand,
+    },
+    /// Nothing new is begun on this machine.
+    Pause {
+        by: Principal,
+    },
+    Resume {
+        by: Principal,
+    },
+    RenameSession {
+        by: Principal,
+        name: String,
+        to: String,
+    },
+    SetSession {
+        by: Principal,
+        name: String,
+        set: SessionSet,
+    },
+    /// A session that was removed is brought back.
+    UndoRemove {
+        by: Principal,
+        name: String,
+    },
+    /// A session goes on in a new conversation; open tasks refuse it unless they are to be cancelled.
+    NewConversation {
+        by: Principal,
+        name: String,
+        cancel: bool,
+    },
     /// Cut the turn that runs short; reminders for what it worked on wait.
     Interrupt {
         by: Principal,
@@ -99,6 +133,17 @@ pub enum Request {
         by: Principal,
         name: String,
     },
+}
+
+/// What the owner does with a task that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hand {
+    /// To this place in its queue, from 1.
+    Move { place: u32 },
+    /// Set aside: it is not started, and keeps its place.
+    Park,
+    /// Take it up again.
+    Release,
 }
 
 /// A message to a session: a new task, or more on one.
@@ -219,6 +264,8 @@ pub enum TurnFact {
     Seen { call: String },
     /// Something goes on beside its turns, or has ended.
     Background { id: String, what: String, on: bool },
+    /// Its account is at its limit, until then (wall, ms).
+    Limit { until: i64, text: String },
     /// A tool call of it runs for long.
     LongCall { name: String },
     /// The beginning of its conversation was replaced by a summary.
@@ -315,6 +362,8 @@ pub struct Loaded {
     pub ask: Option<Ask>,
     /// The prompt that the request names.
     pub prompt: Option<Prompt>,
+    /// The removed session that the request names, the newest of its name, and its lane.
+    pub removed: Option<(Session, Lane)>,
 }
 
 /// What to read from the store before a request is handled.
@@ -329,6 +378,8 @@ pub struct Wants {
     pub free_id: Option<String>,
     pub ask: Option<AskNo>,
     pub prompt: Option<PromptNo>,
+    /// The newest removed session of this name.
+    pub removed: Option<String>,
     pub ask_mid: Option<(String, String)>,
 }
 

@@ -61,6 +61,7 @@ impl Desk {
             self.outbox_effects(now, &row);
         }
         for turn in all(&self.turns) {
+            self.index_working(&turn);
             self.turn_effects(&turn);
         }
         for delivery in all(&self.deliveries) {
@@ -174,6 +175,7 @@ impl Desk {
     }
 
     pub(super) fn insert_turn(&mut self, turn: Turn) {
+        self.index_working(&turn);
         self.turn_effects(&turn);
         self.turns.insert(turn.no, turn);
     }
@@ -181,6 +183,7 @@ impl Desk {
     pub(super) fn edit_turn(&mut self, no: TurnNo, change: impl FnOnce(&mut Turn)) {
         self.turns.edit(no, change);
         if let Some(turn) = self.turns.get(no).cloned() {
+            self.index_working(&turn);
             self.turn_effects(&turn);
             // What is to be written depends on whether the program takes it.
             let written = if turn.stream { self.of_run(no) } else { Vec::new() };

@@ -42,6 +42,7 @@ impl Desk {
             TurnFact::PromptGone { key } => self.prompt_gone(now, &turn, &key),
             TurnFact::Seen { call } => self.seen(now, &turn, &call),
             TurnFact::Background { id, what, on } => self.background(now, &turn, id, what, on),
+            TurnFact::Limit { until, text } => self.limit(now, &turn, until, &text),
             TurnFact::LongCall { name } => {
                 let session = self.session_name(turn.session);
                 let what = format!("a call of {name} runs for long");
@@ -311,6 +312,9 @@ impl Desk {
         self.edit_lane(turn.lane, |l| {
             l.quiet_since = now.served;
             l.turn = None;
+            if l.renew {
+                l.begin_anew();
+            }
             // A program that stays may end between two turns of a task; the task goes on.
             if !turn.stream {
                 l.holder = None;

@@ -45,7 +45,11 @@ impl Desk {
                     wants.ask_mid = Some(key);
                 }
             }
-            Request::Update { task, .. } | Request::Cancel { task, .. } | Request::Ack { task, .. } => {
+            Request::UndoRemove { name, .. } => wants.removed = Some(name.clone()),
+            Request::Update { task, .. }
+            | Request::Cancel { task, .. }
+            | Request::Ack { task, .. }
+            | Request::Queue { task, .. } => {
                 if self.task_by_id(task).is_none() {
                     wants.task = Some(task.clone());
                 }
@@ -68,6 +72,11 @@ impl Desk {
             | Request::StopSession { .. }
             | Request::StartSession { .. }
             | Request::Interrupt { .. }
+            | Request::Pause { .. }
+            | Request::Resume { .. }
+            | Request::RenameSession { .. }
+            | Request::SetSession { .. }
+            | Request::NewConversation { .. }
             | Request::RemoveSession { .. } => {}
         }
         wants
@@ -140,10 +149,12 @@ impl Desk {
         if let Some(message) = known.map(|m| (**m).clone()).or_else(|| loaded.message.clone()) {
             return self.same_again(&message, &send, loaded);
         }
-        if send.fresh && !matches!(session.harness, crate::row::Harness::Command { .. }) {
+        let may = session.fresh_by_agents || send.by == Principal::Owner || !session.harness.stays();
+        if send.fresh && !may {
             return Err(Refusal::FreshImpossible { name: session.name.clone() });
         }
-        let waiting = self.index.queue.get(&session.lane).map_or(0, std::collections::BTreeSet::len);
+        let open = self.index.open.get(&session.lane).into_iter().flatten().filter_map(|no| self.tasks.get(*no));
+        let waiting = open.filter(|t| !t.dispatched).count();
         if waiting >= self.place.settings.limits.queue as usize {
             return Err(Refusal::QueueFull { name: session.name.clone(), waiting });
         }
@@ -193,6 +204,8 @@ impl Desk {
             request,
             context: send.context.unwrap_or_else(|| format!("ctx-{:016x}", send.random)),
             refs: send.refs,
+            // A command is always fresh.
+            fresh: send.fresh && session.harness.stays(),
             dispatched: false,
             blocked: false,
             question: None,

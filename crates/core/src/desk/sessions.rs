@@ -40,6 +40,7 @@ impl Desk {
             state: SessionState::Ready,
             lane,
             created: now.stamp(),
+            fresh_by_agents: false,
             asked: Default::default(),
             removed: None,
         };
@@ -52,6 +53,10 @@ impl Desk {
                 generation: 0,
                 conversation: None,
                 recap: false,
+                used: false,
+                renew: false,
+                limited: None,
+                resumed: false,
                 quiet_since: now.served,
                 reminded: Vec::new(),
                 crashes: Vec::new(),
@@ -117,7 +122,7 @@ impl Desk {
         self.session_done(session.uid, name)
     }
 
-    fn stop_turn(&mut self, lane: LaneNo) {
+    pub(super) fn stop_turn(&mut self, lane: LaneNo) {
         let turn = self.lanes.get(lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
         if let Some(turn) = turn.filter(|t| t.state == TurnState::Running) {
             self.edit_turn(turn.no, |t| {
@@ -127,7 +132,7 @@ impl Desk {
         }
     }
 
-    fn session_done(&self, uid: SessionUid, name: &str) -> Result<Done, Refusal> {
+    pub(super) fn session_done(&self, uid: SessionUid, name: &str) -> Result<Done, Refusal> {
         let row: Option<Arc<Session>> = self.sessions.get(uid).cloned();
         row.map(Done::Session).ok_or_else(|| Refusal::NoSession {
             name: name.to_string(),
@@ -137,7 +142,7 @@ impl Desk {
     }
 }
 
-fn owners_only(by: &Principal, what: &'static str) -> Result<(), Refusal> {
+pub(super) fn owners_only(by: &Principal, what: &'static str) -> Result<(), Refusal> {
     match by {
         Principal::Owner | Principal::Device { .. } => Ok(()),
         Principal::Session(_) => Err(Refusal::OwnersOnly { what }),

@@ -5,6 +5,7 @@
 
 use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
 use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Turn, TurnState};
+use crate::principal::Principal;
 use crate::text::Text;
 use crate::time::Now;
 
@@ -15,12 +16,16 @@ impl Desk {
     /// next thing in order. Starts the program when there is something to write and none runs.
     pub(super) fn advance_stream(&mut self, now: &Now, lane_no: LaneNo) {
         // Bounded: each round makes an attempt of one more delivery, or ends.
-        while let Some(next) = self.next_of_stream(lane_no) {
+        while let Some(next) = self.next_of_stream(now, lane_no) {
+            let busy = self.lanes.get(lane_no).and_then(|l| l.turn).and_then(|no| self.turns.get(no));
+            if !busy.is_some_and(|t| t.busy) && !self.may_begin(lane_no) {
+                return;
+            }
             self.attempt_in_run(now, lane_no, next);
         }
     }
 
-    fn next_of_stream(&mut self, lane_no: LaneNo) -> Option<DeliveryNo> {
+    fn next_of_stream(&mut self, now: &Now, lane_no: LaneNo) -> Option<DeliveryNo> {
         let lane = self.lanes.get(lane_no)?.clone();
         let run = lane.turn.and_then(|no| self.turns.get(no)).cloned();
         let mut busy = false;
@@ -42,7 +47,37 @@ impl Desk {
             return None;
         }
         let &(_, task) = self.index.queue.get(&lane_no)?.first()?;
+        if self.tasks.get(task).is_some_and(|t| t.fresh) && !self.is_fresh(now, lane_no, task) {
+            return None;
+        }
+        // What is not begun stays in the queue.
+        if !self.may_begin(lane_no) {
+            return None;
+        }
         Some(self.plan_task(lane_no, task)?.no)
+    }
+
+    /// Whether a task that is to begin on a fresh conversation may be begun now; what has to be done
+    /// before it is. One that may not be fresh any more is rejected.
+    fn is_fresh(&mut self, now: &Now, lane_no: LaneNo, task: TaskNo) -> bool {
+        let Some(lane) = self.lanes.get(lane_no).cloned() else { return false };
+        let Some(session) = self.sessions.get(lane.session).cloned() else { return false };
+        if !session.fresh_by_agents && self.tasks.get(task).is_some_and(|t| t.sender.principal != Principal::Owner) {
+            let why = "'shrooms/fresh' is not possible here any more: the session's owner does not allow it";
+            self.end(now, task, Ending::Rejected, &Text::from(why));
+            return false;
+        }
+        if self.is_needed(lane_no, lane.session) {
+            return false;
+        }
+        if lane.turn.is_some() {
+            self.renew(lane_no);
+            return false;
+        }
+        if lane.used {
+            self.renew(lane_no);
+        }
+        true
     }
 
     /// Whether a delivery may be written now. A task that gave its lane up gets it back only when
@@ -122,6 +157,7 @@ impl Desk {
         });
         self.edit_lane(lane_no, |l| {
             l.turn = Some(run);
+            l.used = true;
             l.holder = holds.or(l.holder);
             l.not_before = None;
             l.waits_for = String::new();
@@ -155,7 +191,11 @@ impl Desk {
             t.busy = false;
             t.task = None;
         });
-        self.edit_lane(run.lane, |l| l.quiet_since = now.served);
+        self.edit_lane(run.lane, |l| {
+            l.quiet_since = now.served;
+            // A turn that a limit did not cut off.
+            l.resumed &= l.limited.is_some();
+        });
         for no in self.of_run(run.no) {
             if self.deliveries.get(no).is_some_and(|d| d.state == DeliveryState::Taken) {
                 self.edit_delivery(no, |d| d.state = DeliveryState::Ended);

@@ -13,7 +13,7 @@ use crate::view;
 use super::{Desk, Done, Word};
 
 impl Desk {
-    fn find_task(&self, id: &str) -> Result<Arc<Task>, Refusal> {
+    pub(super) fn find_task(&self, id: &str) -> Result<Arc<Task>, Refusal> {
         self.task_by_id(id).cloned().ok_or_else(|| Refusal::NoTask { id: crate::text::cut(id, 200) })
     }
 
@@ -67,7 +67,7 @@ impl Desk {
         }
     }
 
-    fn task_done(&self, no: TaskNo) -> Result<Done, Refusal> {
+    pub(super) fn task_done(&self, no: TaskNo) -> Result<Done, Refusal> {
         let task = self.tasks.get(no).cloned().ok_or(Refusal::NoTask { id: no.0.to_string() })?;
         Ok(Done::Task { task, made: false })
     }

@@ -21,6 +21,7 @@ mod crashes;
 mod messages;
 mod offers;
 mod outbox;
+mod owner;
 mod prompts;
 mod queue;
 mod random;

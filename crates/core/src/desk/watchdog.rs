@@ -29,6 +29,7 @@ impl Desk {
             return;
         }
         self.watched = now.served;
+        self.lift_limits(now);
         let lanes: Vec<LaneNo> = self.index.open.iter().filter(|(_, open)| !open.is_empty()).map(|(no, _)| *no).collect();
         for lane in lanes {
             self.expire(now, lane);
@@ -40,7 +41,8 @@ impl Desk {
     fn remind(&mut self, now: &Now, lane_no: LaneNo) {
         let Some(lane) = self.lanes.get(lane_no).cloned() else { return };
         let serves = self.sessions.get(lane.session).is_some_and(|s| self.serves(s));
-        if !serves || !self.is_quiet(now, &lane) {
+        let waits = self.meta.paused.is_some() || lane.limited.is_some();
+        if !serves || waits || !self.is_quiet(now, &lane) {
             return;
         }
         let due = self.unfinished(now, &lane);

@@ -20,6 +20,9 @@ pub struct Session {
     /// Its main lane.
     pub lane: LaneNo,
     pub created: Stamp,
+    /// Tasks of agents may begin on a fresh conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh_by_agents: bool,
     /// Served times (ms) of the last hour's tasks of agents, by the device that they came from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Vec<i64>>,
@@ -81,6 +84,46 @@ impl Harness {
     }
 }
 
+/// What the owner may set about a session; what is absent stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionSet {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_approve: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fresh_by_agents: Option<bool>,
+    /// Empty = by the harness's own settings; for its next start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl SessionSet {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == SessionSet::default()
+    }
+
+    pub(crate) fn apply(&self, session: &mut Session) {
+        if let Some(fresh) = self.fresh_by_agents {
+            session.fresh_by_agents = fresh;
+        }
+        if let Harness::Claude { model, auto_approve } = &mut session.harness {
+            *auto_approve = self.auto_approve.unwrap_or(*auto_approve);
+            if let Some(given) = &self.model {
+                *model = Some(given.trim().to_string()).filter(|m| !m.is_empty());
+            }
+        }
+    }
+
+    /// What it changes, for people.
+    pub(crate) fn shown(&self) -> String {
+        let flag = |name: &str, on: Option<bool>| on.map(|on| format!("{name} {}", if on { "on" } else { "off" }));
+        let model = self.model.as_ref().map(|m| format!("model {m}"));
+        let all = [flag("auto-approve", self.auto_approve), flag("fresh by agents", self.fresh_by_agents), model];
+        all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Whether a session's lanes are served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,6 +148,18 @@ pub struct Lane {
     /// The harness's own id of the conversation, once it has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// Something was written in this conversation, or may have been.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub used: bool,
+    /// When the run that is being ended has ended, a new conversation begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub renew: bool,
+    /// Until when (wall, ms) the account is at its limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<i64>,
+    /// It went on after a limit, and no turn of it has ended well since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
     /// The turn that runs, or that may still run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnNo>,
@@ -129,6 +184,17 @@ pub struct Lane {
     /// Why it waits, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub waits_for: String,
+}
+
+impl Lane {
+    /// From here on another conversation.
+    pub(crate) fn begin_anew(&mut self) {
+        self.generation += 1;
+        self.conversation = None;
+        self.used = false;
+        self.renew = false;
+        self.recap = false;
+    }
 }
 
 /// Whose conversation a lane is.

@@ -51,6 +51,9 @@ pub struct Task {
     pub context: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<String>,
+    /// To be begun on a fresh conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
     /// A delivery for it exists: it is no longer in the queue.
     #[serde(default)]
     pub dispatched: bool,

@@ -7,12 +7,12 @@ use super::shown;
 use super::store::show;
 use super::world::{MACHINE, World};
 use crate::desk::{
-    AskFact, AskReq, Asked, Done, Exit, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
+    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
     TurnFact, Word,
 };
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Question};
+use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Question, SessionSet};
 use crate::text::Text;
 use crate::time::Boot;
 
@@ -117,6 +117,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
     let words = all;
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let by = option(&mut words, "by").map(|w| world.principal(&w));
+    let fresh = words.iter().position(|w| *w == "fresh" && all[0] == "send").map(|at| words.remove(at)).is_some();
     let vouched = words.iter().position(|w| *w == "vouched").map(|at| words.remove(at)).is_some();
     let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
     match words.as_slice() {
@@ -134,7 +135,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 title: None,
                 context,
                 refs: Vec::new(),
-                fresh: false,
+                fresh,
                 vouched,
 ask,
                 random: 7,
@@ -224,6 +225,25 @@ ask,
         ["seen", session, call] => {
             let fact = TurnFact::Seen { call: call.to_string() };
             observe(world, Input::Turn(fence(world, session), fact))
+        }
+        [hand @ ("move" | "park" | "release"), task, place @ ..] => {
+            let hand = match *hand {
+                "move" => Hand::Move { place: place[0].parse().expect("a place") },
+                "park" => Hand::Park,
+                _ => Hand::Release,
+            };
+            answer(world, Request::Queue { by: by.unwrap_or(Principal::Owner), task: task.to_string(), hand })
+        }
+        ["pause"] => answer(world, Request::Pause { by: by.unwrap_or(Principal::Owner) }),
+        ["resume"] => answer(world, Request::Resume { by: by.unwrap_or(Principal::Owner) }),
+        ["turns", most] => {
+            world.settings.limits.turns = most.parse().expect("a number");
+            world.crash();
+            Vec::new()
+        }
+        ["limit", session, secs] => {
+            let until = world.now.wall + secs.parse::<i64>().expect("seconds") * 1_000;
+            observe(world, Input::Turn(fence(world, session), TurnFact::Limit { until, text: "five hour".into() }))
         }
         ["background", session, id, how] => {
             let fact = TurnFact::Background { id: id.to_string(), what: "a build".into(), on: *how == "on" };
@@ -329,7 +349,7 @@ ask,
         ["due"] => shown::due(world),
         ["feed"] => {
             let events = world.store.events.iter().map(|e| {
-                let of = e.task.as_ref().or(e.session.as_ref()).expect("an event is about something");
+                let of = e.task.as_ref().or(e.session.as_ref()).map_or("machine", String::as_str);
                 format!("{of} {}", e.state)
             });
             vec![events.collect::<Vec<_>>().join(", ")]
@@ -377,6 +397,17 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
             Request::AddSession { by, name, harness, dir: "/tmp".into() }
         }
         "start" => Request::StartSession { by, name },
+        "rename" => Request::RenameSession { by, name, to: how[0].to_string() },
+        "undo" => Request::UndoRemove { by, name },
+        "new" => Request::NewConversation { by, name, cancel: how.contains(&"cancel") },
+        "set" => {
+            let on = how.get(1).map(|w| *w == "on");
+            let set = match how[0] {
+                "auto" => SessionSet { auto_approve: on, ..SessionSet::default() },
+                _ => SessionSet { fresh_by_agents: on, ..SessionSet::default() },
+            };
+            Request::SetSession { by, name, set }
+        }
         "interrupt" => Request::Interrupt { by, name },
         "stop" => Request::StopSession { by, name },
         "remove" => Request::RemoveSession { by, name },

@@ -132,6 +132,10 @@ impl Store {
         };
         let mut loaded = Loaded {
             message: wants.message.as_ref().and_then(message),
+            removed: wants.removed.as_ref().and_then(|name| {
+                let session = self.sessions.values().rev().find(|s| s.name == *name && s.removed.is_some())?;
+                Some(((**session).clone(), (*self.lanes[&session.lane]).clone()))
+            }),
             prompt: wants.prompt.and_then(|no| self.prompts.get(&no)).map(|p| (**p).clone()),
             task: wants.task.as_ref().and_then(|id| self.task(id).cloned()),
             ..Loaded::default()

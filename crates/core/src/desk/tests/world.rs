@@ -10,6 +10,7 @@ use crate::id::{SessionUid, TurnNo};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::row::{AskTo, Change, Fence, Gate, SessionState};
+use crate::settings::Settings;
 use crate::time::{Boot, Now};
 
 pub(super) const MACHINE: &str = "home";
@@ -28,6 +29,7 @@ pub(super) struct World {
     pub batch: bool,
     /// The desk is read back from the store after every commit.
     pub reloads: bool,
+    pub settings: Settings,
     started: BTreeSet<EffectKey>,
     ever_run: BTreeSet<TurnNo>,
 }
@@ -36,7 +38,7 @@ impl World {
     pub fn new() -> World {
         let store = Store::new();
         let now = Now { wall: START, served: 0, boot: Boot(1) };
-        let desk = load(&store, &now);
+        let desk = load(&store, &now, &Settings::default());
         let mut world = World {
             desk,
             store,
@@ -45,6 +47,7 @@ impl World {
             effects: Vec::new(),
             batch: false,
             reloads: false,
+            settings: Settings::default(),
             started: BTreeSet::new(),
             ever_run: BTreeSet::new(),
         };
@@ -91,7 +94,7 @@ impl World {
         self.start_due();
         self.check();
         if self.reloads {
-            self.desk = load(&self.store, &self.now);
+            self.desk = load(&self.store, &self.now, &self.settings);
             self.start_due();
         }
     }
@@ -113,14 +116,14 @@ impl World {
     pub fn crash(&mut self) {
         self.now = Now { served: self.store.meta.served, boot: Boot(self.now.boot.0 + 1), ..self.now };
         self.started.clear();
-        self.desk = load(&self.store, &self.now);
+        self.desk = load(&self.store, &self.now, &self.settings);
         self.commit();
     }
 
     /// The batch cannot be committed: the desk is read back from the store, in the same boot.
     pub fn fail_commit(&mut self) {
         let _ = self.desk.take_changes();
-        self.desk = load(&self.store, &self.now);
+        self.desk = load(&self.store, &self.now, &self.settings);
         self.commit();
     }
 
@@ -173,7 +176,7 @@ impl World {
             assert!(running.len() <= 1, "two turns in one lane: {running:?}");
             assert_eq!(running.first().map(|t| t.no), lane.turn, "a lane knows its turn");
             let holder = lane.holder.and_then(|no| self.store.tasks.get(&no));
-            assert!(holder.is_none_or(|t| t.open() && !t.awaits_asker()), "a lane is held by {holder:?}");
+            assert!(holder.is_none_or(|t| t.open() && !t.awaits_asker() && !t.stalled), "a lane is held by {holder:?}");
             let stays = self.store.sessions.get(&lane.session).is_some_and(|s| s.harness.stays());
             assert!(stays || lane.holder.is_none() || lane.turn.is_some(), "a lane is held without a turn");
             let waits = lane.not_before.is_some() || !lane.waits_for.is_empty();
@@ -205,7 +208,7 @@ impl World {
 
     /// A desk made from the store's rows is the same desk, and finds nothing left to do.
     fn check_against_the_store(&self) {
-        let mut fresh = load(&self.store, &self.now);
+        let mut fresh = load(&self.store, &self.now, &self.settings);
         let left: Vec<_> = fresh.take_changes();
         assert!(left.is_empty(), "work that could have been begun was left: {left:?}");
         assert_eq!(all(fresh.due()), all(self.desk.due()), "the same rows give the same effects");
@@ -225,6 +228,7 @@ impl World {
         assert_eq!(filled(&kept.written), filled(&made.written), "what was written in a run is what a scan gives");
         assert_eq!(filled(&kept.prompts), filled(&made.prompts));
         assert_eq!(filled(&kept.asked), filled(&made.asked));
+        assert_eq!(kept.working, made.working);
         assert_eq!(kept.asks, made.asks);
         assert_eq!(kept.reports, made.reports);
         assert_eq!(filled(&kept.queue), filled(&made.queue), "the queue's index is what a scan gives");
@@ -267,8 +271,8 @@ impl World {
     }
 }
 
-fn load(store: &Store, now: &Now) -> Desk {
-    Desk::load(Place { machine: MACHINE.into(), ..Place::default() }, store.meta.clone(), store.open(), now)
+fn load(store: &Store, now: &Now, settings: &Settings) -> Desk {
+    Desk::load(Place { machine: MACHINE.into(), settings: settings.clone() }, store.meta.clone(), store.open(), now)
 }
 
 fn all<T>(rows: impl IntoIterator<Item = T>) -> Vec<T> {
