@@ -81,6 +81,8 @@ pub struct Desk {
     fresh: Vec<Effect>,
     /// When the watchdog last looked (served, ms).
     watched: i64,
+    /// The day (of UTC) on which it last did.
+    day: i64,
 }
 
 /// What rules look things up by. Kept by the `edit_*` functions alone.

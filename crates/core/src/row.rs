@@ -2,11 +2,13 @@
 //! deliveries, turns, asks, the outbox, the event feed. They are data; the rules are in `desk`.
 
 mod ask;
+mod evidence;
 mod prompt;
 mod session;
 mod task;
 
 pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
+pub use evidence::{Evidence, Proof, Spent, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Harness, Lane, LaneKind, Session, SessionSet, SessionState};
 pub use task::{
@@ -34,6 +36,9 @@ pub struct Meta {
     pub next: i64,
     /// The last number of the event feed.
     pub last_event: i64,
+    /// What was spent on this machine, and on which day (of UTC, since 1970).
+    #[serde(default)]
+    pub spent: (i64, u64),
     /// Who paused everything, if it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
@@ -42,7 +47,7 @@ pub struct Meta {
 impl Meta {
     /// The meta row of a new state.
     pub fn new(incarnation: String) -> Meta {
-        Meta { incarnation, boot: Boot(0), served: 0, next: 1, last_event: 0, paused: None }
+        Meta { incarnation, boot: Boot(0), served: 0, next: 1, last_event: 0, spent: (0, 0), paused: None }
     }
 }
 

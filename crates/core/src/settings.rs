@@ -74,6 +74,8 @@ pub struct Limits {
     pub agent_tasks_per_hour: u32,
     /// Turns that run at once on this machine; 0 = four for each core.
     pub turns: u32,
+    /// What may be spent on this machine on a day (of UTC), in millionths of a US dollar; 0 = no cap.
+    pub daily_micros: u64,
     /// Hours of served time after which a task that nobody finished is canceled.
     pub expire_hours: u32,
     /// Days that ended tasks are kept, by wall and by served time.
@@ -82,7 +84,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { queue: 100, agent_tasks_per_hour: 30, turns: 0, expire_hours: 24, keep_days: 7 }
+        Limits { queue: 100, agent_tasks_per_hour: 30, turns: 0, daily_micros: 0, expire_hours: 24, keep_days: 7 }
     }
 }
 

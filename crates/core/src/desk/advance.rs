@@ -18,7 +18,7 @@ impl Desk {
         let Some(session) = self.sessions.get(lane.session).cloned() else {
             return;
         };
-        let waits = self.meta.paused.is_some() || lane.limited.is_some();
+        let waits = self.meta.paused.is_some() || lane.limited.is_some() || self.is_over_cap(now, &session);
         if waits || !self.serves(&session) || lane.not_before.is_some_and(|at| at > now.served) {
             return;
         }

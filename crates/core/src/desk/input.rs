@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
-use crate::row::{Ask, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Question, Session, SessionSet, Task};
+use crate::row::{Ask, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet, Spent, Task, ToolUse};
 use crate::text::Text;
 
 /// One thing for the desk to decide.
@@ -164,6 +164,8 @@ pub struct SendReq {
     pub context: Option<String>,
     pub refs: Vec<String>,
     pub fresh: bool,
+    /// What a `done` must prove.
+    pub require: Vec<Proof>,
     /// The asker's daemon established the claim itself.
     pub vouched: bool,
     /// The asker's daemon wants to be told, under this id of its ask.
@@ -186,6 +188,7 @@ pub struct AskReq {
     pub context: Option<String>,
     pub refs: Vec<String>,
     pub fresh: bool,
+    pub require: Vec<Proof>,
     /// Fail instead of waiting for a machine that is away.
     pub now_only: bool,
     pub random: u64,
@@ -272,8 +275,10 @@ pub enum TurnFact {
     Compacted,
     /// It works; also when nobody asked it to.
     Busy,
-    /// Its turn is over, with what it said last.
-    Idle { words: Text },
+    /// Its turn is over, with what it said last, and what it cost.
+    Idle { words: Text, spent: Spent },
+    /// A call of a tool has ended.
+    Tool(ToolUse),
     /// It says which conversation this is.
     Conversation { id: String },
     /// What was found afterwards, with every process of it ended.

@@ -2,7 +2,7 @@
 //! account of the harness is at its limit.
 
 use crate::id::LaneNo;
-use crate::row::{EventKind, Lane, Turn};
+use crate::row::{EventKind, Lane, Session, Spent, Turn};
 use crate::time::Now;
 
 use super::Desk;
@@ -69,6 +69,49 @@ impl Desk {
         }
     }
 
+    /// What a turn cost goes to its task, its session and the machine.
+    pub(super) fn spend(&mut self, now: &Now, run: &Turn, spent: Spent) {
+        let Some(lane) = self.lanes.get(run.lane).cloned() else { return };
+        // A total that is smaller than before is that of another conversation.
+        let before = |total: u64| if total < lane.cost_micros { 0 } else { lane.cost_micros };
+        let micros = spent.total_micros.map_or(0, |total| total - before(total));
+        if let Some(total) = spent.total_micros {
+            self.edit_lane(run.lane, |l| l.cost_micros = total);
+        }
+        let day = day(now);
+        let add = |(of, sum): (i64, u64)| if of == day { (day, sum.saturating_add(micros)) } else { (day, micros) };
+        if micros > 0 {
+            self.meta.spent = add(self.meta.spent);
+            self.sessions.edit(run.session, |s| s.spent = add(s.spent));
+        }
+        if let Some(task) = run.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
+            self.edit_task(task, |t| {
+                t.evidence.turns += 1;
+                t.evidence.tokens = t.evidence.tokens.saturating_add(spent.tokens);
+                t.evidence.cost_micros = t.evidence.cost_micros.saturating_add(micros);
+            });
+        }
+    }
+
+    /// Whether the day's money of a session, or of the machine, is spent: its lanes wait.
+    pub(super) fn is_over_cap(&self, now: &Now, session: &Session) -> bool {
+        let day = day(now);
+        let over = |cap: u64, (of, sum): (i64, u64)| cap > 0 && of == day && sum >= cap;
+        over(session.daily_micros, session.spent) || over(self.place.settings.limits.daily_micros, self.meta.spent)
+    }
+
+    /// With a new day there is money again.
+    pub(super) fn lift_caps(&mut self, now: &Now) {
+        let day = day(now);
+        if std::mem::replace(&mut self.day, day) == day {
+            return;
+        }
+        let lanes: Vec<LaneNo> = self.lanes.iter().map(|(no, _)| *no).collect();
+        for lane in lanes {
+            self.advance(now, lane);
+        }
+    }
+
     /// Lanes whose limit is over go on, once.
     pub(super) fn lift_limits(&mut self, now: &Now) {
         let over = |l: &Lane| l.limited.is_some_and(|until| until <= now.wall);
@@ -89,4 +132,9 @@ impl Desk {
             self.advance(now, no);
         }
     }
+}
+
+/// The day of UTC, since 1970.
+fn day(now: &Now) -> i64 {
+    now.wall.div_euclid(86_400_000)
 }

@@ -36,6 +36,7 @@ impl Desk {
             effects: Default::default(),
             fresh: Vec::new(),
             watched: now.served,
+            day: now.wall.div_euclid(86_400_000),
         };
         desk.build(&desk.clock(now));
         desk

@@ -50,7 +50,12 @@ impl Desk {
             }
             TurnFact::Compacted => self.edit_lane(turn.lane, |l| l.recap = true),
             TurnFact::Busy => self.busy(&turn),
-            TurnFact::Idle { words } => self.idle(now, &turn, &words),
+            TurnFact::Idle { words, spent } => self.idle(now, &turn, &words, spent),
+            TurnFact::Tool(used) => {
+                if let Some(task) = turn.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
+                    self.edit_task(task, |t| t.evidence.tool(&used));
+                }
+            }
             TurnFact::Ended(exit) if turn.stream => match exit.spawn_error {
                 None => self.stream_ended(now, &turn, &exit),
                 Some(why) => self.never_began(now, &turn, &why, Retry::Counted),
@@ -162,6 +167,12 @@ impl Desk {
     fn finished(&mut self, now: &Now, turn: &Turn, exit: Exit) {
         let how = if exit.stopped { TurnHow::Stopped } else { TurnHow::Exit(exit.code) };
         self.close(now, turn, how);
+        if let Some(task) = turn.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
+            self.edit_task(task, |t| {
+                t.evidence.turns += 1;
+                t.evidence.exit_code = exit.code;
+            });
+        }
         let session = self.sessions.get(turn.session).cloned();
         if let Some(why) = &exit.spawn_error {
             self.cannot_start(now, session.as_deref(), why);

@@ -4,7 +4,7 @@
 //! lost, the conversation that the harness kept decides what was read (`design.md`, "Exactly once").
 
 use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
-use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Turn, TurnState};
+use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Spent, Turn, TurnState};
 use crate::principal::Principal;
 use crate::text::Text;
 use crate::time::Now;
@@ -185,7 +185,8 @@ impl Desk {
     }
 
     /// A turn is over.
-    pub(super) fn idle(&mut self, now: &Now, run: &Turn, words: &Text) {
+    pub(super) fn idle(&mut self, now: &Now, run: &Turn, words: &Text, spent: Spent) {
+        self.spend(now, run, spent);
         let last = (!words.is_empty()).then(|| self.keep(words));
         self.edit_turn(run.no, |t| {
             t.busy = false;

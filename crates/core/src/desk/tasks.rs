@@ -49,6 +49,22 @@ impl Desk {
         if matches!(by, Principal::Session(_)) {
             self.spoke(now, &task);
         }
+        // A claim without what was required goes back once; then it stands, and is marked.
+        let missing = task.require.iter().any(|proof| !task.evidence.proves(*proof));
+        if word == Word::Done && missing && matches!(by, Principal::Session(_)) {
+            let again = task.given_back;
+            self.edit_task(task.no, |t| {
+                t.given_back = true;
+                t.unproven = again;
+                t.changed = now.stamp();
+                t.seq += 1;
+            });
+            if !again {
+                let session = self.session_name(task.session);
+                self.event(now, EventKind::Task, Some(&session), Some(&task.id), "given-back", "done without proof");
+                return self.task_done(task.no);
+            }
+        }
         match word {
             Word::Done => self.end(now, task.no, Ending::Completed, &summary),
             Word::Failed => self.end(now, task.no, Ending::Failed, &summary),

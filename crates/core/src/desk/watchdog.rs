@@ -30,6 +30,7 @@ impl Desk {
         }
         self.watched = now.served;
         self.lift_limits(now);
+        self.lift_caps(now);
         let lanes: Vec<LaneNo> = self.index.open.iter().filter(|(_, open)| !open.is_empty()).map(|(no, _)| *no).collect();
         for lane in lanes {
             self.expire(now, lane);
@@ -41,7 +42,8 @@ impl Desk {
     fn remind(&mut self, now: &Now, lane_no: LaneNo) {
         let Some(lane) = self.lanes.get(lane_no).cloned() else { return };
         let serves = self.sessions.get(lane.session).is_some_and(|s| self.serves(s));
-        let waits = self.meta.paused.is_some() || lane.limited.is_some();
+        let over = self.sessions.get(lane.session).is_some_and(|s| self.is_over_cap(now, s));
+        let waits = self.meta.paused.is_some() || lane.limited.is_some() || over;
         if !serves || waits || !self.is_quiet(now, &lane) {
             return;
         }

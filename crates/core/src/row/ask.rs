@@ -50,6 +50,8 @@ pub struct Ask {
     pub refs: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub require: Vec<crate::row::Proof>,
     /// Fail instead of waiting for a machine that is away.
     #[serde(default)]
     pub now_only: bool,

@@ -20,6 +20,12 @@ pub struct Session {
     /// Its main lane.
     pub lane: LaneNo,
     pub created: Stamp,
+    /// What it may spend on a day, in millionths of a US dollar; 0 = no cap of its own.
+    #[serde(default)]
+    pub daily_micros: u64,
+    /// What it has spent, and on which day (of UTC, since 1970).
+    #[serde(default)]
+    pub spent: (i64, u64),
     /// Tasks of agents may begin on a fresh conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh_by_agents: bool,
@@ -95,6 +101,9 @@ pub struct SessionSet {
     /// Empty = by the harness's own settings; for its next start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// 0 = no cap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daily_micros: Option<u64>,
 }
 
 impl SessionSet {
@@ -104,9 +113,8 @@ impl SessionSet {
     }
 
     pub(crate) fn apply(&self, session: &mut Session) {
-        if let Some(fresh) = self.fresh_by_agents {
-            session.fresh_by_agents = fresh;
-        }
+        session.fresh_by_agents = self.fresh_by_agents.unwrap_or(session.fresh_by_agents);
+        session.daily_micros = self.daily_micros.unwrap_or(session.daily_micros);
         if let Harness::Claude { model, auto_approve } = &mut session.harness {
             *auto_approve = self.auto_approve.unwrap_or(*auto_approve);
             if let Some(given) = &self.model {
@@ -119,7 +127,9 @@ impl SessionSet {
     pub(crate) fn shown(&self) -> String {
         let flag = |name: &str, on: Option<bool>| on.map(|on| format!("{name} {}", if on { "on" } else { "off" }));
         let model = self.model.as_ref().map(|m| format!("model {m}"));
-        let all = [flag("auto-approve", self.auto_approve), flag("fresh by agents", self.fresh_by_agents), model];
+        let cap = self.daily_micros.map(|micros| format!("daily cap {:.2} USD", micros as f64 / 1e6));
+        let fresh = flag("fresh by agents", self.fresh_by_agents);
+        let all = [flag("auto-approve", self.auto_approve), fresh, model, cap];
         all.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
@@ -172,6 +182,9 @@ pub struct Lane {
     /// What it was told may be gone from its conversation: what it owes and has asked is said again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recap: bool,
+    /// What its conversation had cost when that was last said (millionths of a US dollar).
+    #[serde(default)]
+    pub cost_micros: u64,
     /// Since when (served, ms) nothing has happened in it.
     #[serde(default)]
     pub quiet_since: i64,
@@ -192,6 +205,7 @@ impl Lane {
         self.generation += 1;
         self.conversation = None;
         self.used = false;
+        self.cost_micros = 0;
         self.renew = false;
         self.recap = false;
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, SessionUid, TaskNo, TurnNo};
 use crate::principal::{Ns, Sender};
+use crate::row::evidence::{Evidence, Proof};
 use crate::text::TextRef;
 use crate::time::{Boot, Stamp};
 
@@ -71,6 +72,18 @@ pub struct Task {
     /// Its turn waits for a person, who answers so many prompts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompts: u32,
+    /// What was seen of the work.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub evidence: Evidence,
+    /// What the asker requires of a `done`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub require: Vec<Proof>,
+    /// A `done` without that was given back once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub given_back: bool,
+    /// It is done without what was required.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unproven: bool,
     /// Reminders that its worker was sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub nudges: u32,
@@ -113,6 +126,10 @@ pub struct Task {
     /// Who is told of what matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<AskedBy>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn is_zero(n: &u32) -> bool {

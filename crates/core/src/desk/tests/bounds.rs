@@ -95,6 +95,7 @@ fn a_machine_has_at_most_ten_thousand_open_asks() {
             context: None,
             refs: Vec::new(),
             fresh: false,
+            require: Vec::new(),
             now_only: false,
             random: 7,
         })

@@ -179,4 +179,51 @@ rules! {
         stopped c ''                            -> c:m1 is settled
         trace c landed yes                      -> c:m2 its program starts, written
     "
+
+    money_of_a_day_that_is_spent_makes_lanes_wait_until_the_next "
+        session add c claude
+        session add t
+        cap c 1000000                           -> nothing
+        send c m1 'look'
+        send c m2 'next'
+        taken c
+        update c:m1 done 'ok'
+        spent c 900000                          -> c:m2 written
+        taken c
+        update c:m2 done 'ok'
+        spent c 1100000                         -> nothing
+        evidence c:m2                           -> turns 0, tools , cost 0
+        send c m3 'more'                        -> c:m3 submitted, place 1
+        say c s1 'hello'                        -> nothing
+        send t m1 'x'                           -> t:m1 submitted, starts
+        cap c 0                                 -> session c written, said 'hello'
+        cap machine 1000000                     -> c:m1 is settled; t:m1 is settled
+        trace t exit 0 'ok'                     -> t:m1 completed 'ok'
+        trace c landed no                       -> nothing
+        send t m2 'x'                           -> t:m2 submitted, place 1
+        wall 86400
+        wait 30                                 -> t:m2 starts; session c its program starts, written, said 'hello', attempt 2
+    "
+
+    a_done_without_the_proof_that_was_asked_for_goes_back_once "
+        session add c claude
+        send c m1 'look' requires tool_calls+files_changed
+        taken c
+        update c:m1 done 'did it'               -> c:m1 given back
+        tool c Bash
+        tool c Edit failed
+        update c:m1 done 'did it'               -> c:m1 completed 'did it', unproven
+        idle c ''
+        send c m2 'look' requires tool_calls+files_changed
+        taken c
+        update c:m2 done 'did it'               -> c:m2 given back
+        tool c Bash
+        tool c Edit
+        update c:m2 done 'did it'               -> c:m2 completed 'did it'
+        evidence c:m2                           -> turns 0, tools Bash 1 + Edit 1, cost 0
+        idle c ''
+        send c m3 'look' requires tool_calls
+        taken c
+        update c:m3 done 'it is' by owner       -> c:m3 completed 'it is'
+    "
 }

@@ -202,6 +202,7 @@ fn send(session: &str, task: Option<String>, by: Principal, dice: &mut Dice) -> 
         context: None,
         refs: Vec::new(),
         fresh: false,
+        require: Vec::new(),
         vouched: false,
 ask: dice.one_in(2).then(|| format!("A{}", dice.roll(99))),
         random: 7,
@@ -230,6 +231,7 @@ fn ask(dice: &mut Dice, world: &World) -> Option<Request> {
         context: None,
         refs: Vec::new(),
         fresh: false,
+        require: Vec::new(),
         now_only: dice.one_in(8),
         random: 7,
     }))

@@ -12,7 +12,7 @@ use crate::desk::{
 };
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Question, SessionSet};
+use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent, ToolUse};
 use crate::text::Text;
 use crate::time::Boot;
 
@@ -118,6 +118,8 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let by = option(&mut words, "by").map(|w| world.principal(&w));
     let fresh = words.iter().position(|w| *w == "fresh" && all[0] == "send").map(|at| words.remove(at)).is_some();
+    let require = option(&mut words, "requires");
+    let require = require.iter().flat_map(|w| w.split('+')).map(|w| Proof::parse(w).expect("a proof")).collect();
     let vouched = words.iter().position(|w| *w == "vouched").map(|at| words.remove(at)).is_some();
     let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
     match words.as_slice() {
@@ -136,6 +138,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 context,
                 refs: Vec::new(),
                 fresh,
+                require,
                 vouched,
 ask,
                 random: 7,
@@ -173,6 +176,7 @@ ask,
                 context: None,
                 refs: Vec::new(),
                 fresh: false,
+                require: Vec::new(),
                 now_only: how.contains(&"now"),
                 random: 7,
             });
@@ -244,6 +248,36 @@ ask,
         ["limit", session, secs] => {
             let until = world.now.wall + secs.parse::<i64>().expect("seconds") * 1_000;
             observe(world, Input::Turn(fence(world, session), TurnFact::Limit { until, text: "five hour".into() }))
+        }
+        ["spent", session, micros] => {
+            let total_micros = Some(micros.parse().expect("a number"));
+            let fact = TurnFact::Idle { words: Text::from(""), spent: Spent { tokens: 10, total_micros } };
+            observe(world, Input::Turn(fence(world, session), fact))
+        }
+        ["tool", session, name, how @ ..] => {
+            let used = ToolUse {
+                name: name.to_string(),
+                ok: !how.contains(&"failed"),
+                command: None,
+                code: None,
+                file: (*name == "Edit").then(|| "a.rs".to_string()),
+            };
+            observe(world, Input::Turn(fence(world, session), TurnFact::Tool(used)))
+        }
+        ["cap", "machine", micros] => {
+            world.settings.limits.daily_micros = micros.parse().expect("a number");
+            world.crash();
+            Vec::new()
+        }
+        ["cap", name, micros] => {
+            let daily_micros = Some(micros.parse().expect("a number"));
+            let set = SessionSet { daily_micros, ..SessionSet::default() };
+            answer(world, Request::SetSession { by: Principal::Owner, name: name.to_string(), set })
+        }
+        ["evidence", task] => {
+            let e = &world.store.task(task).expect("a task").evidence;
+            let tools: Vec<String> = e.tools.iter().map(|(name, n)| format!("{name} {n}")).collect();
+            vec![format!("turns {}, tools {}, cost {}", e.turns, tools.join(" + "), e.cost_micros)]
         }
         ["background", session, id, how] => {
             let fact = TurnFact::Background { id: id.to_string(), what: "a build".into(), on: *how == "on" };
@@ -466,7 +500,7 @@ fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
         ("began", _) => TurnFact::Began,
         ("compacted", _) => TurnFact::Compacted,
         ("busy", _) => TurnFact::Busy,
-        ("idle", words) => TurnFact::Idle { words: Text::from(words) },
+        ("idle", words) => TurnFact::Idle { words: Text::from(words), spent: Spent::default() },
         ("exit", _) => TurnFact::Ended(exit(Some(number()), None, words)),
         ("signal", _) => TurnFact::Ended(exit(None, Some(number()), words)),
         ("stopped", words) => TurnFact::Ended(Exit { stopped: true, ..exit(None, Some(15), words) }),

@@ -84,6 +84,12 @@ fn tasks(before: &Store, after: &Store, desk: &Desk, items: &mut Items) {
         if t.open() && old.map_or(0, |o| o.pending) != t.pending {
             items.add(of_task(t), format!("pending {}", t.pending));
         }
+        if t.given_back && old.is_none_or(|o| !o.given_back) {
+            items.add(of_task(t), "given back");
+        }
+        if t.unproven && old.is_none_or(|o| !o.unproven) {
+            items.add(of_task(t), "unproven");
+        }
         if t.stalled && old.is_none_or(|o| !o.stalled) {
             items.add(of_task(t), "stalled");
         }
