@@ -177,6 +177,7 @@ impl Desk {
 
     /// Acts on every wake-up whose time has come.
     pub(super) fn wake_up(&mut self, now: &Now) {
+        self.lift_caps(now);
         self.use_room(now);
         while let Some(&(at, wake)) = self.index.wakes.first() {
             if at > now.served {

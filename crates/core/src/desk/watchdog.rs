@@ -30,7 +30,6 @@ impl Desk {
         }
         self.watched = now.served;
         self.lift_limits(now);
-        self.lift_caps(now);
         let lanes: Vec<LaneNo> = self.index.open.iter().filter(|(_, open)| !open.is_empty()).map(|(no, _)| *no).collect();
         for lane in lanes {
             self.expire(now, lane);

@@ -201,8 +201,7 @@ rules! {
         trace t exit 0 'ok'                     -> t:m1 completed 'ok'
         trace c landed no                       -> nothing
         send t m2 'x'                           -> t:m2 submitted, place 1
-        wall 86400
-        wait 30                                 -> t:m2 starts; session c its program starts, written, said 'hello', attempt 2
+        wall 86400                              -> t:m2 starts; session c its program starts, written, said 'hello', attempt 2
     "
 
     a_done_without_the_proof_that_was_asked_for_goes_back_once "
