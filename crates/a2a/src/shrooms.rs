@@ -58,6 +58,14 @@ pub const LAST_WORKER_LINE: &str = "shrooms/last_worker_line";
 pub const PROMPT: &str = "shrooms/prompt";
 /// True: its turn is over, and it waits for a task that its worker asked of another.
 pub const WAITING: &str = "shrooms/waiting";
+/// True: set aside by the owner.
+pub const PARKED: &str = "shrooms/parked";
+/// True: its time is over, and it ends with its turn.
+pub const OVERDUE: &str = "shrooms/overdue";
+/// True: a `done` without the required proof was given back once.
+pub const GIVEN_BACK: &str = "shrooms/given_back";
+/// True: done without the required proof.
+pub const UNPROVEN: &str = "shrooms/unproven";
 /// True: asked from inside a cage.
 pub const CAGED: &str = "shrooms/caged";
 /// What the worker's machine saw of the work, beside what the worker says of it.

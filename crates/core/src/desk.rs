@@ -6,8 +6,8 @@ mod advance;
 mod asks;
 mod due;
 mod input;
-mod load;
 mod limits;
+mod load;
 mod observe;
 mod owner;
 mod prompts;
@@ -30,8 +30,8 @@ use std::sync::Arc;
 pub use asks::ask_id;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry, Seen,
-    SendReq, Target, TurnFact, Wants, Word,
+    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry,
+    Seen, SendReq, Target, TurnFact, Wants, Word,
 };
 pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
 pub use say::MAX_SAID;

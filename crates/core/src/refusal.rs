@@ -78,7 +78,9 @@ pub enum Refusal {
     LoopGuard { name: String, limit: u32 },
     #[error("task {id} does not wait in a queue: there is nothing to move, park or release")]
     NotWaiting { id: String },
-    #[error("session '{name}' has open tasks ({tasks}): finish or cancel them first, or say that they are to be cancelled")]
+    #[error(
+        "session '{name}' has open tasks ({tasks}): finish or cancel them first, or say that they are to be cancelled"
+    )]
     OpenTasks { name: String, tasks: String },
     #[error("session '{name}' has no turn that could be interrupted")]
     NothingRuns { name: String },

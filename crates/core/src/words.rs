@@ -134,6 +134,42 @@ pub fn recover(id: &str, sender: &str, request: &str, asked: &[Open], closing: &
     out
 }
 
+/// A task that a reminder names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reminded {
+    pub id: String,
+    pub sender: String,
+    pub request: String,
+    /// Which reminder of it this is, from 1, and of how many.
+    pub nth: u32,
+    pub of: u32,
+}
+
+/// That a worker went quiet, for so many seconds, with what it said last. Always of this shape: not a
+/// person's, and not a model's.
+pub fn reminder(tasks: &[Reminded], quiet_secs: u64, last: Option<&str>, finish: &str) -> String {
+    let quiet = match quiet_secs / 60 {
+        0 => format!("{quiet_secs} seconds"),
+        1 => "a minute".to_string(),
+        minutes => format!("{minutes} minutes"),
+    };
+    let mut out =
+        format!("{MARKER}: a reminder, not a person]\nYou have been quiet for {quiet}, and this is not finished:");
+    for task in tasks {
+        let request = one_line(&crate::text::cut(&task.request, 400));
+        let (id, sender) = (one_line(&task.id), one_line(&task.sender));
+        out.push_str(&format!("\n- task {id} from {sender} (reminder {} of {}): {request}", task.nth, task.of));
+    }
+    if let Some(last) = last.map(str::trim).filter(|l| !l.is_empty()) {
+        out.push_str(&format!("\nYou said last: {}", one_line(&crate::text::cut(last, 400))));
+    }
+    out.push_str(&format!(
+        "\n\n[If it is done, or cannot be done, say so with {finish}: state \"done\" and a short summary, \"failed\" and why, or \
+\"blocked\" and what you need from whoever asked. If you are still at it, go on.]"
+    ));
+    out
+}
+
 /// After a conversation was shortened or cut off: what its session owes, and what it has asked.
 pub fn recap(owed: &[Open], asked: &[Open]) -> String {
     let mut out = format!("{MARKER}: your conversation was shortened or cut off; this is where your tasks stand]");
@@ -229,6 +265,23 @@ mod tests {
         assert!(!recover("r:1", "o", "x", &[], "[c]").contains("still under way"));
         let text = recap(&asked, &[]);
         assert!(text.contains("Yours to finish") && !text.contains("Asked by you"), "{text}");
+    }
+
+    #[test]
+    fn a_reminder_names_every_task_and_says_how_to_finish() {
+        let task = |id: &str, nth| Reminded {
+            id: id.into(),
+            sender: "the owner".into(),
+            request: format!("look\n[shrooms x] {}", "y".repeat(400)),
+            nth,
+            of: 5,
+        };
+        let text = reminder(&[task("r:1", 1), task("r:2", 4)], 300, Some("I was\nat it"), "task_update");
+        assert!(text.starts_with("[shrooms: a reminder, not a person]\nYou have been quiet for 5 minutes"), "{text}");
+        assert!(text.contains("- task r:1 from the owner (reminder 1 of 5): look [shrooms x]"), "{text}");
+        assert!(text.contains("\n- task r:2") && text.contains("You said last: I was at it"), "{text}");
+        assert_eq!(text.lines().filter(|l| looks_like_marker(l)).count(), 1);
+        assert!(reminder(&[], 59, None, "x").contains("quiet for 59 seconds"));
     }
 
     #[test]

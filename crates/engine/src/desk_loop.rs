@@ -201,7 +201,7 @@ impl DeskLoop {
                 self.reaped = now.served;
                 self.inner.reap();
             }
-            self.prune(now.wall);
+            self.prune(&now);
         }
         let changes = self.desk.take_changes();
         let only_time = changes.iter().all(|c| matches!(c, Change::Meta(_)));
@@ -226,14 +226,21 @@ impl DeskLoop {
         }
     }
 
-    /// Keeps the event feed within its age.
-    fn prune(&mut self, wall: i64) {
-        if (wall - self.pruned).abs() < PRUNE_EVERY_MS || self.failing {
+    /// Keeps what is over within its age, a piece at a time.
+    fn prune(&mut self, now: &shrooms_core::Now) {
+        if (now.wall - self.pruned).abs() < PRUNE_EVERY_MS || self.failing {
             return;
         }
-        self.pruned = wall;
-        if let Err(error) = self.store.prune_events(wall - FEED_MS) {
-            tracing::warn!(%error, "old events could not be dropped; it is tried again");
+        let days = self.inner.settings.limits.keep_days;
+        let events = self.store.prune_events(now.wall - FEED_MS).map(|_| ());
+        match events.and_then(|()| self.store.prune(now, days)) {
+            // The rest with the next tick.
+            Ok(true) => {}
+            Ok(false) => self.pruned = now.wall,
+            Err(error) => {
+                self.pruned = now.wall;
+                tracing::warn!(%error, "what is old could not be dropped; it is tried again");
+            }
         }
     }
 
@@ -260,7 +267,8 @@ impl DeskLoop {
             };
             let _ = reply.send(answer);
         }
-        let place = shrooms_core::desk::Place { machine: self.inner.machine.clone() };
+        let settings = self.inner.settings.clone();
+        let place = shrooms_core::desk::Place { machine: self.inner.machine.clone(), settings };
         let read = self.store.meta().and_then(|meta| Ok((meta, self.store.open_rows()?)));
         match read {
             Ok((Some(mut meta), open)) => {

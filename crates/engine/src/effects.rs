@@ -32,7 +32,18 @@ pub(crate) fn start(inner: &Arc<Inner>, desk: &Desk, effect: Effect, on: &Handle
         Effect::Write { fence, delivery, attempt } => {
             let rows = run::Rows::of(desk, fence, delivery);
             let Some(row) = rows.delivery else { return };
-            let written = Written { no: delivery, attempt, delivery: row, task: rows.task, ask: rows.ask };
+            let about = row.about.iter().filter_map(|no| desk.task(*no).cloned()).collect();
+            let quiet = desk.lane(fence.lane).map_or(0, |l| desk.meta().served - l.quiet_since);
+            let written = Written {
+                no: delivery,
+                attempt,
+                delivery: row,
+                task: rows.task,
+                ask: rows.ask,
+                about,
+                quiet_secs: u64::try_from(quiet / 1_000).unwrap_or_default(),
+                reminders: inner.settings.watchdog.reminders(),
+            };
             inner.live.tell(fence.turn, fence.session, Command::Write(Box::new(written)));
         }
         Effect::Answer { fence, prompt } => {

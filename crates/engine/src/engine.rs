@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use shrooms_core::desk::{Done, Input, Place, Request};
 use shrooms_core::row::{Meta, Subject};
+use shrooms_core::settings::Settings;
 use shrooms_core::{Boot, Desk};
 use shrooms_mesh::{Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
@@ -42,6 +43,8 @@ pub struct Config {
     pub clock: Arc<dyn Source>,
     pub version: &'static str,
     pub harnesses: Harnesses,
+    /// With `limits.turns` as it is meant: 0 is no limit here.
+    pub settings: Settings,
 }
 
 /// Where the programs behind sessions are.
@@ -59,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) launcher: PathBuf,
     pub(crate) grace: Duration,
     pub(crate) harnesses: Harnesses,
+    pub(crate) settings: Settings,
     pub(crate) machine: String,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
@@ -101,7 +105,7 @@ impl Engine {
         sweep(&state, &mark).await?;
         let mut clock = Clock::new(config.clock.clone(), meta.served, boot);
         let machine = config.mesh.me().name.clone();
-        let place = Place { machine: machine.clone() };
+        let place = Place { machine: machine.clone(), settings: config.settings.clone() };
         let open = store.open_rows()?;
         effects::tidy_all(&state, &open);
         let desk = Desk::load(place, meta.clone(), open, &clock.now());
@@ -119,6 +123,7 @@ impl Engine {
             launcher: config.launcher,
             grace: config.grace,
             harnesses: config.harnesses,
+            settings: config.settings,
             machine,
             incarnation: meta.incarnation,
             mark,
@@ -192,6 +197,11 @@ impl Engine {
     /// Which start of the daemon this is.
     pub fn boot(&self) -> Boot {
         self.0.boot
+    }
+
+    /// What the owner has set about the life of tasks.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
     }
 
     /// The state directory.

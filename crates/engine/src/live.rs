@@ -46,6 +46,11 @@ pub(crate) struct Written {
     pub(crate) delivery: Arc<Delivery>,
     pub(crate) task: Option<Arc<Task>>,
     pub(crate) ask: Option<Arc<Ask>>,
+    /// The tasks that a reminder names, how long their worker was quiet, and of how many reminders
+    /// there are.
+    pub(crate) about: Vec<Arc<Task>>,
+    pub(crate) quiet_secs: u64,
+    pub(crate) reminders: u32,
 }
 
 /// Commands that may wait for a program: what may be unread in a lane (100 messages of a person, 100

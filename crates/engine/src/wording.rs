@@ -126,6 +126,16 @@ pub(crate) fn for_model(
             let parent = task.as_ref().filter(|t| t.open()).map(|t| t.id.as_str());
             format!("{result}\n\n{}", words::close_result(&reference, state, parent))
         }
+        (DeliveryKind::Reminder, ..) => {
+            let tasks = written.about.iter().map(|task| {
+                let request = task.title.clone().map_or_else(|| reader.text(task.request.no), Ok)?;
+                let (id, sender) = (task.id.clone(), task.sender.label.clone());
+                Ok(words::Reminded { id, sender, request, nth: task.nudges, of: written.reminders })
+            });
+            let tasks = tasks.collect::<Result<Vec<_>, StoreError>>()?;
+            let last = written.about.first().and_then(|t| t.last_words).map(|t| reader.text(t.no)).transpose()?;
+            words::reminder(&tasks, written.quiet_secs, last.as_deref(), FINISH)
+        }
         (DeliveryKind::Recap, ..) => words::recap(&owed(reader, session)?, &asked(reader, machine, session)?),
         // A person's own words, as they are.
         _ => texts.join("\n\n"),
@@ -176,5 +186,6 @@ fn kind(kind: DeliveryKind) -> &'static str {
         DeliveryKind::Recover => "recover",
         DeliveryKind::Say => "say",
         DeliveryKind::Recap => "recap",
+        DeliveryKind::Reminder => "reminder",
     }
 }

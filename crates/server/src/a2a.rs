@@ -152,14 +152,17 @@ impl Call {
             let metadata = params.and_then(|p| p.pointer("/message/metadata")).and_then(Value::as_object);
             keys::text(metadata, keys::SESSION).map(str::to_string)
         });
-        if let Some(name) = named {
-            return self.session_named(&name).await;
-        }
         let id = at("/message/taskId").or(at("/id")).map(str::to_string);
         let found = match id {
             Some(id) => self.task_row(&id).await?,
             None => None,
         };
+        // A task is its session's, whatever that is called by now.
+        if let Some(name) = named
+            && !found.as_ref().is_some_and(|t| is_named_after(t, &name))
+        {
+            return self.session_named(&name).await;
+        }
         let uid = found.map(|t| t.session).ok_or_else(|| {
             A2aError::invalid_params(
                 "message.metadata.shrooms/session",
@@ -192,11 +195,16 @@ impl Call {
     /// The task of this id, if it may be named here: at a session's address its own alone. A bare
     /// message id means the session's task of that name.
     async fn task(&self, id: &str) -> Result<Task, A2aError> {
+        let mut found = self.task_row(id).await?;
+        if let (Some(name), Some(task)) = (&self.session, &found)
+            && is_named_after(task, name)
+        {
+            return found.ok_or_else(|| A2aError::task_not_found(id));
+        }
         let session = match &self.session {
             Some(name) => Some(self.session_named(name).await?),
             None => None,
         };
-        let mut found = self.task_row(id).await?;
         if let (None, Some(session), false) = (&found, &session, id.contains(':')) {
             found = self.task_row(&shrooms_core::id::task_id(&session.name, id)).await?;
         }
@@ -204,6 +212,11 @@ impl Call {
             .filter(|t| session.as_ref().is_none_or(|s| s.uid == t.session))
             .ok_or_else(|| A2aError::task_not_found(&shrooms_core::text::cut(id, 200)))
     }
+}
+
+/// Whether the task's id was made from this name: its session may be called otherwise by now.
+fn is_named_after(task: &Task, name: &str) -> bool {
+    task.id.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use shrooms_a2a::shrooms as keys;
 use shrooms_a2a::types::TaskStatus;
 use shrooms_a2a::{Artifact, Message, Part, Role, Task, TaskState, Timestamp};
 use shrooms_core::Stamp;
-use shrooms_core::row::{self, Ending};
+use shrooms_core::row::{self, Ending, Evidence, Gate};
 use shrooms_core::text::cut;
 use shrooms_core::view::{self, State};
 use shrooms_engine::EngineError;
@@ -122,6 +122,18 @@ fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, machine: &str, show
     }
 }
 
+/// What the daemon saw of the work.
+fn evidence(seen: &Evidence) -> Value {
+    let mut shown = json!(seen);
+    if let Some(shown) = shown.as_object_mut() {
+        shown.remove("cost_micros");
+        if seen.tool_calls == 0 && seen.exit_code.is_none() {
+            shown.insert("no_tool_calls".into(), json!(true));
+        }
+    }
+    shown
+}
+
 fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str) -> Map<String, Value> {
     let at = |stamp: Option<Stamp>| stamp.map(|s| Value::String(Timestamp(s.wall).to_string()));
     let mut receipt = Map::new();
@@ -142,9 +154,32 @@ fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str) -> 
     put(keys::POSITION, json!(place));
     put("shrooms/seq", json!(task.seq));
     put(keys::ACKNOWLEDGED, json!(task.acked.is_some()));
-    put(keys::NUDGES, json!(0));
-    put(keys::STALLED, json!(false));
-    put(keys::EXPIRED, json!(false));
+    put(keys::NUDGES, json!(task.nudges));
+    put(keys::STALLED, json!(task.stalled));
+    put(keys::EXPIRED, json!(task.expired));
+    if let Some(at) = at(task.last_nudge) {
+        put(keys::LAST_NUDGE, at);
+    }
+    for (key, on) in [
+        (keys::PARKED, task.gate == Gate::Parked),
+        (keys::OVERDUE, task.overdue),
+        (keys::GIVEN_BACK, task.given_back),
+        (keys::UNPROVEN, task.unproven),
+        (keys::FRESH, task.fresh),
+    ] {
+        if on {
+            put(key, json!(true));
+        }
+    }
+    if !task.require.is_empty() {
+        put(keys::REQUIRE, json!(task.require));
+    }
+    if task.evidence != Evidence::default() {
+        put(keys::EVIDENCE, evidence(&task.evidence));
+        if task.evidence.cost_micros > 0 {
+            put(keys::COST_USD, json!(task.evidence.cost_micros as f64 / 1e6));
+        }
+    }
     put(keys::CAGED, json!(false));
     if let Some(last) = last {
         put(keys::LAST_WORKER_LINE, json!(cut(last.trim(), LAST_WORDS)));

@@ -5,6 +5,8 @@ mod asks;
 mod events;
 mod fleet;
 mod input;
+mod owner;
+mod pause;
 mod program;
 mod prompts;
 mod record;
@@ -29,6 +31,11 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{name}", get(sessions::get).delete(sessions::remove))
         .route("/v1/sessions/{name}/stop", post(sessions::stop))
         .route("/v1/sessions/{name}/start", post(sessions::start))
+        .route("/v1/sessions/{name}/interrupt", post(owner::interrupt))
+        .route("/v1/sessions/{name}/rename", post(owner::rename))
+        .route("/v1/sessions/{name}/undo-remove", post(owner::undo_remove))
+        .route("/v1/sessions/{name}/new", post(owner::new_conversation))
+        .route("/v1/sessions/{name}/settings", post(owner::settings))
         .route("/v1/sessions/{name}/messages", post(sessions::say))
         .route("/v1/sessions/{name}/log", get(sessions::log))
         .route("/v1/sessions/{name}/wanted", get(wanted::get))
@@ -41,6 +48,11 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/tasks/{reference}/answer", post(tasks::answer))
         .route("/v1/tasks/{reference}/cancel", post(tasks::cancel))
         .route("/v1/tasks/{reference}/ack", post(tasks::ack))
+        .route("/v1/tasks/{reference}/move", post(tasks::move_to))
+        .route("/v1/tasks/{reference}/park", post(tasks::park))
+        .route("/v1/tasks/{reference}/release", post(tasks::release))
+        .route("/v1/pause", post(pause::pause))
+        .route("/v1/resume", post(pause::resume))
         .route("/v1/asks", get(asks::list).post(asks::ask))
         .route("/v1/asks/report", post(asks::report))
         .route("/v1/events", get(events::stream))

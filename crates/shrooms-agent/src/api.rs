@@ -167,6 +167,12 @@ pub struct Status {
     pub state: String,
     #[serde(default)]
     pub pid: u32,
+    /// Who paused everything.
+    #[serde(default)]
+    pub paused: Option<String>,
+    /// The session that this process belongs to, by its present name.
+    #[serde(default)]
+    pub session: Option<String>,
     #[serde(default)]
     pub notice: Option<String>,
 }

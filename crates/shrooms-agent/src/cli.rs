@@ -3,6 +3,7 @@
 
 mod a2a;
 mod events;
+mod pause;
 mod prompt;
 mod session;
 mod status;
@@ -68,6 +69,8 @@ pub enum Verb {
     /// Permissions and questions that wait for you
     #[command(subcommand)]
     Prompt(prompt::Verb),
+    Pause(pause::Args),
+    Resume(pause::ResumeArgs),
     Status(status::Args),
     Events(events::Args),
 }
@@ -114,6 +117,8 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Demo(args) => demo::run(args, &place),
         Verb::A2a(verb) => block_on(a2a::run(verb, &client(place)?)),
         Verb::Session(verb) => block_on(session::run(verb, &client(place)?)),
+        Verb::Pause(_) => block_on(pause::run("/v1/pause", &client(place)?)),
+        Verb::Resume(_) => block_on(pause::run("/v1/resume", &client(place)?)),
         Verb::Prompt(verb) => block_on(prompt::run(verb, &client(place)?)),
         Verb::Mcp(args) => block_on(mcp::run(args, client(place)?)),
         Verb::Status(args) => block_on(status::run(args, &client(place)?)),

@@ -6,6 +6,7 @@
 mod agents;
 mod api;
 mod cli;
+mod config;
 mod context;
 mod demo;
 mod env;

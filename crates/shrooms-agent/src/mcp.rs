@@ -24,6 +24,7 @@ use rmcp::service::{Peer, RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio_util::sync::CancellationToken;
 
+use crate::api::{self, Status};
 use crate::context::Context;
 use crate::env;
 use crate::report::{Exit, Failure};
@@ -138,6 +139,13 @@ impl Server {
     /// The session that this process belongs to.
     fn session(&self) -> Option<&str> {
         self.context.place.session.as_deref()
+    }
+
+    /// The same by the name that it has now: it may have been renamed since its program began.
+    async fn session_now(&self) -> Option<String> {
+        let at_start = self.session()?;
+        let status = self.context.get("/v1/status").await.and_then(|answer| api::read::<Status>(&answer));
+        Some(status.ok().and_then(|status| status.session).unwrap_or_else(|| at_start.to_owned()))
     }
 
     async fn call(&self, name: &str, given: Option<JsonObject>, call: &Call) -> Result<String, Failure> {

@@ -18,6 +18,9 @@ pub struct NewAsk<'a> {
     pub now: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// What a `done` must prove: `tool_calls`, `files_changed`.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub require: &'a [String],
 }
 
 /// `POST /v1/tasks/REF/answer`: more on a task, or the answer that it waits for.

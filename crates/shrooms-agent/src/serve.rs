@@ -15,8 +15,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Place;
-use crate::env;
 use crate::report::{Exit, Failure};
+use crate::{config, env};
 
 /// The port that machines have where nothing else is said (seed).
 const PORT: u16 = 7387;
@@ -49,6 +49,9 @@ pub struct Args {
     /// The port on this machine's mesh addresses [default: the mesh file's, else 7387]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// The config file [default: config.toml in the state directory]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Claude Code: its path, or a name on the search path
     #[arg(long, default_value = "claude", value_name = "PATH")]
     claude: String,
@@ -92,6 +95,10 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     let port = args.port.unwrap_or(mesh.me().port);
     make_private(&state)?;
     let state = state.canonicalize().with_context(|| format!("cannot use {}", state.display()))?;
+    let settings = match &args.config {
+        Some(file) => config::read(file, true)?,
+        None => config::read(&state.join("config.toml"), false)?,
+    };
     let lock = shrooms_store::Lock::take(&state)?;
     let listeners = Listeners::bind(&mesh, &state.join("agent.sock"), port).await?;
     raise_file_limit();
@@ -108,6 +115,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
             grace: Duration::from_secs_f64(args.stop_grace),
             clock: Arc::new(SystemClock::new()),
             version: env!("CARGO_PKG_VERSION"),
+            settings,
             harnesses: Harnesses { claude: args.claude.clone(), claude_dir: env::claude_dir() },
         },
         lock,

@@ -12,6 +12,8 @@ use crate::report::{Exit, Failure};
 
 /// The task's full reference, where this machine is not the worker's.
 const TASK: &str = "shrooms/task";
+/// Its agent, where this machine is not the worker's.
+const AGENT: &str = "shrooms/agent";
 /// True: the worker's machine is away, and has not been asked yet.
 const UNSENT: &str = "shrooms/unsent";
 /// Counts the changes of the task.
@@ -76,6 +78,13 @@ impl Known {
         &self.task.id
     }
 
+    /// Its worker is the session of this name.
+    pub fn is_of(&self, session: &str) -> bool {
+        let text = |key| shrooms::text(self.task.metadata.as_ref(), key);
+        // One of another machine says whose it is there.
+        text(AGENT).is_none() && text(shrooms::SESSION) == Some(session)
+    }
+
     /// Who asked, and the title, where it has one.
     pub fn about(&self) -> (Option<&str>, Option<&str>) {
         let text = |key| shrooms::text(self.task.metadata.as_ref(), key);
@@ -85,6 +94,21 @@ impl Known {
     /// The exit code of a verb that shows the task as its result.
     pub fn exit(&self) -> Exit {
         exit_of(self.state())
+    }
+
+    /// What is missing, where a `done` was given back for want of proof.
+    pub fn given_back(&self) -> Option<String> {
+        let metadata = self.task.metadata.as_ref()?;
+        if !self.flag(shrooms::GIVEN_BACK) || self.state().is_terminal() {
+            return None;
+        }
+        let words = metadata.get(shrooms::REQUIRE)?.as_array()?.iter().filter_map(Value::as_str);
+        Some(words.collect::<Vec<_>>().join(" and "))
+    }
+
+    /// It has ended.
+    pub fn is_over(&self) -> bool {
+        self.state().is_terminal()
     }
 
     /// What its worker said last, on one line.
@@ -167,6 +191,9 @@ impl Known {
         let waits = "waits for a task that it asked of another";
         for (key, note) in [
             (shrooms::WAITING, waits),
+            (shrooms::PARKED, "parked"),
+            (shrooms::OVERDUE, "overdue"),
+            (shrooms::UNPROVEN, "unproven"),
             (shrooms::STALLED, "stalled"),
             (shrooms::EXPIRED, "expired"),
             (shrooms::ACKNOWLEDGED, "acknowledged"),

@@ -5,6 +5,7 @@
 
 mod error;
 mod log;
+mod prune;
 mod read;
 mod schema;
 mod write;

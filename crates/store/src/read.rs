@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
 use shrooms_core::TextRef;
 use shrooms_core::id::{AskNo, LaneNo, PromptNo, SessionUid, TaskNo};
-use shrooms_core::row::{Ask, AskTo, Delivery, Event, Lane, Message, Prompt, Session, Task, Turn};
+use shrooms_core::row::{Ask, AskTo, Delivery, Event, Lane, Message, Meta, Prompt, Session, Task, Turn};
 use shrooms_core::view;
 
 use crate::StoreError;
@@ -66,6 +66,9 @@ pub struct TaskPage {
 pub struct SessionRow {
     pub session: Session,
     pub lane: Lane,
+    /// Who paused everything, and what the machine has spent on which day.
+    pub paused: Option<String>,
+    pub machine_spent: (i64, u64),
     /// A turn runs.
     pub works: bool,
     /// Prompts that wait for a person.
@@ -222,6 +225,10 @@ impl Reader {
                 Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
             };
             let rows = s.query_map([], columns)?.collect::<Result<Vec<_>, _>>()?;
+            let meta: Option<String> =
+                db.prepare_cached("SELECT row FROM meta WHERE id = 1")?.query_row([], |r| r.get(0)).optional()?;
+            let meta: Option<Meta> = meta.map(|row| parse("meta", &row)).transpose()?;
+            let (paused, spent) = meta.map_or((None, (0, 0)), |m| (m.paused, m.spent));
             let mut out = Vec::new();
             for (session, lane, open, waiting, turn) in rows {
                 let turn: Option<Turn> = turn.map(|t| parse("turn", &t)).transpose()?;
@@ -231,6 +238,8 @@ impl Reader {
                     // A program that stays works only in its turns.
                     works: turn.is_some_and(|t| t.ended.is_none() && (t.busy || !t.stream)),
                     prompts: 0,
+                    paused: paused.clone(),
+                    machine_spent: spent,
                     open,
                     waiting,
                 });
@@ -282,6 +291,14 @@ impl Reader {
             )?;
             let rows = s.query_map(params![all, limit as i64], |r| r.get::<_, String>(0))?;
             rows.map(|r| parse("ask", &r?)).collect()
+        })
+    }
+
+    /// The store's row about itself.
+    pub fn meta(&self) -> Result<Meta, StoreError> {
+        self.with(|db| {
+            let row: String = db.prepare_cached("SELECT row FROM meta WHERE id = 1")?.query_row([], |r| r.get(0))?;
+            parse("meta", &row)
         })
     }
 

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use crate::StoreError;
 
 /// The schema that this program writes; migrations go forward only.
-pub const SCHEMA: i64 = 2;
+pub const SCHEMA: i64 = 3;
 
 const STATE: &str = "
 CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), row TEXT NOT NULL);
@@ -45,6 +45,12 @@ CREATE TABLE prompt (no INTEGER PRIMARY KEY, open INTEGER NOT NULL, row TEXT NOT
 CREATE INDEX prompt_open ON prompt (no) WHERE open = 1;
 ";
 
+/// From version 2: what is left of messages, by when their tasks went.
+const STONES: &str = "
+CREATE INDEX message_dropped ON message (json_extract(row, '$.dropped[0]'))
+    WHERE json_extract(row, '$.dropped[0]') IS NOT NULL;
+";
+
 /// The schema's version of a file; 0 = it has no tables.
 pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
     db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))
@@ -52,15 +58,14 @@ pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
 
 /// Makes the tables of a new `state.db`, or checks the version of one that is there.
 pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
+    let make = |parts: &[&str]| {
+        let sql = format!("BEGIN;{}PRAGMA user_version = {SCHEMA};COMMIT;", parts.concat());
+        db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
+    };
     match version(db, path)? {
-        0 => {
-            let sql = format!("BEGIN;{STATE}{PROMPTS}PRAGMA user_version = {SCHEMA};COMMIT;");
-            db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
-        }
-        1 => {
-            let sql = format!("BEGIN;{PROMPTS}PRAGMA user_version = {SCHEMA};COMMIT;");
-            db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
-        }
+        0 => make(&[STATE, PROMPTS, STONES]),
+        1 => make(&[PROMPTS, STONES]),
+        2 => make(&[STONES]),
         SCHEMA => Ok(()),
         found => Err(StoreError::Newer { path: path.to_string(), found, known: SCHEMA }),
     }

@@ -17,6 +17,7 @@ struct Pair {
     desk: Desk,
     store: Store,
     wall: i64,
+    served: i64,
 }
 
 fn open(dir: &Path) -> Pair {
@@ -25,7 +26,7 @@ fn open(dir: &Path) -> Pair {
     let now = Now { boot: Boot(meta.boot.0 + 1), ..NOW };
     let place = Place { machine: "home".into(), ..Place::default() };
     let desk = Desk::load(place, meta, store.open_rows().unwrap(), &now);
-    let mut pair = Pair { desk, store, wall: NOW.wall };
+    let mut pair = Pair { desk, store, wall: NOW.wall, served: 0 };
     pair.commit();
     pair
 }
@@ -33,7 +34,7 @@ fn open(dir: &Path) -> Pair {
 impl Pair {
     fn now(&mut self) -> Now {
         self.wall += 1_000;
-        Now { wall: self.wall, boot: self.desk.boot(), ..NOW }
+        Now { wall: self.wall, served: self.served, boot: self.desk.boot() }
     }
 
     fn request(&mut self, request: Request) -> Result<Done, shrooms_core::Refusal> {
@@ -70,6 +71,8 @@ impl Pair {
             context: Some("ctx".into()),
             refs: vec![],
             fresh: false,
+            require: vec![],
+            vouched: false,
             ask: None,
             random: 7,
         };
@@ -192,7 +195,7 @@ fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
     {
         let mut store = Store::open(dir.path()).unwrap();
         store.commit(&[Change::Meta(Meta::new("abc".into()))]).unwrap();
-        store.db_for_tests().execute_batch("DROP TABLE prompt; PRAGMA user_version = 1;").unwrap();
+        store.db_for_tests().execute_batch("DROP TABLE prompt; DROP INDEX message_dropped; PRAGMA user_version = 1;").unwrap();
     }
     let store = Store::open(dir.path()).unwrap();
     assert_eq!(store.meta().unwrap().unwrap().incarnation, "abc");
@@ -266,4 +269,94 @@ fn until_written(reader: &LogReader, lines: usize) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     panic!("the log is not written");
+}
+
+const DAY: i64 = 86_400_000;
+
+fn blobs(store: &Store) -> i64 {
+    store.db_for_tests().query_row("SELECT count(*) FROM blob", [], |r| r.get(0)).unwrap()
+}
+
+#[test]
+fn ended_tasks_go_after_a_week_by_both_clocks_and_their_ids_run_nothing_for_a_month() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    pair.send("a", "m1", "one").unwrap();
+    pair.exit("done");
+    pair.send("a", "m2", "two").unwrap();
+    let kept = |pair: &Pair| Reader::open(dir.path()).unwrap().task("a:m1").unwrap().is_some() && blobs(&pair.store) > 1;
+    // Only the wall clock has moved: a laptop that was off.
+    pair.wall += 8 * DAY;
+    let now = pair.now();
+    assert!(!pair.store.prune(&now, 7).unwrap() && kept(&pair));
+    pair.served += 7 * DAY;
+    let now = pair.now();
+    assert!(!pair.store.prune(&now, 7).unwrap() && !kept(&pair));
+    // What is open stays, with its text, and is not touched by age.
+    assert_eq!(blobs(&pair.store), 1);
+    assert_eq!(pair.send("a", "m2", "two").unwrap(), ("a:m2".into(), false));
+    let gone = pair.send("a", "m1", "one").unwrap_err();
+    assert!(gone.to_string().contains("ended on 2026-10-08"), "{gone}");
+    pair.wall += 30 * DAY;
+    pair.served += 29 * DAY;
+    let now = pair.now();
+    pair.store.prune(&now, 7).unwrap();
+    assert!(pair.send("a", "m1", "one").is_err());
+    pair.served += DAY;
+    let now = pair.now();
+    pair.store.prune(&now, 7).unwrap();
+    assert_eq!(pair.send("a", "m1", "one").unwrap(), ("a:m1".into(), true));
+}
+
+#[test]
+fn more_than_a_piece_goes_in_several_and_untold_outcomes_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    for i in 0..620 {
+        pair.send("a", &format!("m{i}"), "x").unwrap();
+        pair.exit("done");
+    }
+    let ask = shrooms_core::desk::AskReq {
+        by: Principal::Owner,
+        to: shrooms_core::desk::Target::Here { session: "a".into() },
+        agent: "home/a".into(),
+        mid: "mine".into(),
+        digest: Text::from("x").sha(),
+        text: Text::from("x"),
+        title: None,
+        context: None,
+        refs: vec![],
+        fresh: false,
+        require: vec![],
+        now_only: false,
+        random: 7,
+    };
+    pair.request(Request::Ask(ask)).unwrap();
+    pair.exit("result");
+    (pair.wall, pair.served) = (pair.wall + 9 * DAY, pair.served + 9 * DAY);
+    let now = pair.now();
+    assert!(pair.store.prune(&now, 7).unwrap(), "there is more");
+    assert!(!pair.store.prune(&now, 7).unwrap(), "that was all");
+    let reader = Reader::open(dir.path()).unwrap();
+    let left = reader.tasks(&TaskFilter { limit: 10, ..TaskFilter::default() }).unwrap();
+    // Nobody has read that one.
+    assert_eq!((left.total, left.tasks[0].mid.as_str()), (1, "mine"));
+    assert_eq!(reader.texts(&left.tasks[0]).unwrap().words.as_deref(), Some("result"));
+    (pair.wall, pair.served) = (pair.wall + 90 * DAY, pair.served + 9 * DAY);
+    let now = pair.now();
+    pair.store.prune(&now, 7).unwrap();
+    assert_eq!((reader.tasks(&TaskFilter { limit: 10, ..TaskFilter::default() }).unwrap().total, blobs(&pair.store)), (0, 0));
+}
+
+#[test]
+fn a_removed_session_is_found_with_its_lane() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    pair.request(Request::RemoveSession { by: Principal::Owner, name: "a".into() }).unwrap();
+    pair.request(Request::UndoRemove { by: Principal::Owner, name: "a".into() }).unwrap();
+    assert_eq!(pair.send("a", "m1", "one").unwrap(), ("a:m1".into(), true));
+    assert!(pair.request(Request::UndoRemove { by: Principal::Owner, name: "b".into() }).is_err());
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use shrooms_core::desk::{Loaded, MessageKey, Wants};
 use shrooms_core::id::TaskNo;
 use shrooms_core::row::{Ask, Change, DeliveryState, Gate, Message, Meta, Open, Task};
-use shrooms_core::view;
+use shrooms_core::{Now, view};
 
 use crate::{StoreError, schema};
 
@@ -114,6 +114,20 @@ impl Store {
         self.db.execute(sql, [before]).map_err(|e| StoreError::sort(e, &path))
     }
 
+    /// Drops what is kept no longer, a bounded piece of it; says whether there may be more. Ended tasks
+    /// go after `days` by both clocks, once nobody has to be told of them (90 days at most), with
+    /// their texts; what is left of their messages keeps their ids from running again for 30 days.
+    pub fn prune(&mut self, now: &Now, days: u32) -> Result<bool, StoreError> {
+        let path = self.path.display().to_string();
+        let tx = self.db.transaction().map_err(|e| StoreError::sort(e, &path))?;
+        let more = crate::prune::prune(&tx, now, days).map_err(|e| match e {
+            StoreError::Sqlite(e) => StoreError::sort(e, &path),
+            other => other,
+        })?;
+        tx.commit().map_err(|e| StoreError::sort(e, &path))?;
+        Ok(more)
+    }
+
     /// Marks the directory as one that holds a state, for every later start.
     pub fn mark(&self) -> Result<(), StoreError> {
         let dir = self.path.parent().unwrap_or(Path::new("."));
@@ -214,6 +228,16 @@ impl Store {
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
             loaded.prompt = row.map(|r| parse("prompt", &r)).transpose()?;
         }
+        if let Some(name) = &wants.removed {
+            let sql = "SELECT s.row, l.row FROM session s JOIN lane l ON l.session = s.uid
+                       WHERE s.name = ?1 AND s.live = 0 ORDER BY s.uid DESC LIMIT 1";
+            let mut s = self.db.prepare_cached(sql)?;
+            let row: Option<(String, String)> = s.query_row([name], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
+            loaded.removed = match row {
+                Some((session, lane)) => Some((parse("session", &session)?, parse("lane", &lane)?)),
+                None => None,
+            };
+        }
         if let Some((agent, mid)) = &wants.ask_mid {
             loaded.ask = self.ask("SELECT row FROM ask WHERE agent = ?1 AND mid = ?2", params![agent, mid])?;
         }
@@ -291,13 +315,16 @@ fn write(tx: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
                 &json("task", t)?,
             ],
         ),
+        // What is over is of no use: the task has the receipt.
+        Change::Delivery(d) if d.state == DeliveryState::Ended => put("DELETE FROM delivery WHERE no = ?1", &[&d.no.0]),
+        Change::Turn(t) if t.ended.is_some() => put("DELETE FROM turn WHERE no = ?1", &[&t.no.0]),
         Change::Delivery(d) => put(
             "INSERT OR REPLACE INTO delivery (no, open, row) VALUES (?1, ?2, ?3)",
-            &[&d.no.0, &(d.state != DeliveryState::Ended), &json("delivery", d)?],
+            &[&d.no.0, &true, &json("delivery", d)?],
         ),
         Change::Turn(t) => put(
             "INSERT OR REPLACE INTO turn (no, open, task, row) VALUES (?1, ?2, ?3, ?4)",
-            &[&t.no.0, &t.ended.is_none(), &t.task.map(|t| t.0), &json("turn", t)?],
+            &[&t.no.0, &true, &t.task.map(|t| t.0), &json("turn", t)?],
         ),
         Change::Prompt(p) => put(
             "INSERT OR REPLACE INTO prompt (no, open, row) VALUES (?1, ?2, ?3)",

@@ -68,7 +68,11 @@ impl Desk {
             DeliveryKind::Answer => 1,
             DeliveryKind::Result => 2,
             DeliveryKind::Correction => 3,
-            DeliveryKind::Task | DeliveryKind::Recover | DeliveryKind::Recap | DeliveryKind::Reminder | DeliveryKind::Say => 4,
+            DeliveryKind::Task
+            | DeliveryKind::Recover
+            | DeliveryKind::Recap
+            | DeliveryKind::Reminder
+            | DeliveryKind::Say => 4,
         };
         planned
             .iter()

@@ -7,7 +7,10 @@ use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
-use crate::row::{Ask, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet, Spent, Task, ToolUse};
+use crate::row::{
+    Ask, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet, Spent, Task,
+    ToolUse,
+};
 use crate::text::Text;
 
 /// One thing for the desk to decide.

@@ -60,7 +60,11 @@ impl Desk {
         if lane.resumed {
             let session = self.sessions.get(run.session).cloned();
             self.edit_lane(lane.no, |l| l.resumed = false);
-            return self.cannot_start(now, session.as_deref(), "its account is at its limit again, right after a reset");
+            return self.cannot_start(
+                now,
+                session.as_deref(),
+                "its account is at its limit again, right after a reset",
+            );
         }
         if lane.limited != Some(until) {
             self.edit_lane(lane.no, |l| l.limited = Some(until));
@@ -86,7 +90,7 @@ impl Desk {
         }
         if let Some(task) = run.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
             self.edit_task(task, |t| {
-                t.evidence.turns += 1;
+                t.evidence.turns += u32::from(spent != Spent::default());
                 t.evidence.tokens = t.evidence.tokens.saturating_add(spent.tokens);
                 t.evidence.cost_micros = t.evidence.cost_micros.saturating_add(micros);
             });

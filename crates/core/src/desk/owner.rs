@@ -107,7 +107,13 @@ impl Desk {
     }
 
     /// Changes what the owner may set about a session.
-    pub(super) fn set_session(&mut self, now: &Now, by: &Principal, name: &str, set: SessionSet) -> Result<Done, Refusal> {
+    pub(super) fn set_session(
+        &mut self,
+        now: &Now,
+        by: &Principal,
+        name: &str,
+        set: SessionSet,
+    ) -> Result<Done, Refusal> {
         owners_only(by, "a session's settings")?;
         let session = self.find_session(name)?;
         self.sessions.edit(session.uid, |s| set.apply(s));
@@ -117,15 +123,20 @@ impl Desk {
     }
 
     /// Brings back a session that was removed, with its conversation; its tasks stay ended.
-    pub(super) fn undo_remove(&mut self, now: &Now, by: &Principal, name: &str, loaded: &Loaded) -> Result<Done, Refusal> {
+    pub(super) fn undo_remove(
+        &mut self,
+        now: &Now,
+        by: &Principal,
+        name: &str,
+        loaded: &Loaded,
+    ) -> Result<Done, Refusal> {
         owners_only(by, "bringing back a session")?;
         if self.session_by_name(name).is_some() {
             return Err(Refusal::NameTaken { name: name.to_string() });
         }
         let found = loaded.removed.clone();
-        let kept = |s: &Session| {
-            s.removed.is_some_and(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS)
-        };
+        let kept =
+            |s: &Session| s.removed.is_some_and(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS);
         let (session, lane) = found.filter(|(s, _)| kept(s)).ok_or_else(|| self.no_session(name))?;
         let (uid, no) = (session.uid, lane.no);
         if self.lanes.get(no).is_none() {

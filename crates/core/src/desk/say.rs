@@ -76,6 +76,8 @@ impl Desk {
             task_id: String::new(),
             text: Some(kept),
             at: now.stamp(),
+            ended: None,
+            dropped: Some(now.stamp()),
         };
         self.insert_message(message);
         let no = DeliveryNo(self.next());

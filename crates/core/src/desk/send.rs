@@ -188,6 +188,8 @@ impl Desk {
             task_id: id.clone(),
             text: Some(request),
             at: now.stamp(),
+            ended: None,
+            dropped: None,
         };
         let task = Task {
             no,
@@ -274,6 +276,7 @@ impl Desk {
             Some(task) => Ok((task.clone(), false)),
             None => {
                 let mid = crate::text::cut(&send.mid, 80);
+                let at = when(message.ended.unwrap_or(message.at).wall);
                 Err(Refusal::LongGone { mid, task: message.task_id.clone(), when: at })
             }
         }
@@ -316,6 +319,8 @@ impl Desk {
             task_id: task.id.clone(),
             text: Some(text),
             at: now.stamp(),
+            ended: None,
+            dropped: None,
         };
         let from = self.sender(&send.by, send.claim.as_deref()).label;
         let delivery = Delivery {

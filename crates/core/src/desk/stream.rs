@@ -4,8 +4,8 @@
 //! lost, the conversation that the harness kept decides what was read (`design.md`, "Exactly once").
 
 use crate::id::{DeliveryNo, LaneNo, TaskNo, TurnNo};
-use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Spent, Turn, TurnState};
 use crate::principal::Principal;
+use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Spent, Turn, TurnState};
 use crate::text::Text;
 use crate::time::Now;
 
@@ -129,7 +129,7 @@ impl Desk {
                     stream: true,
                     busy: true,
                     background: Vec::new(),
-            interrupts: 0,
+                    interrupts: 0,
                     state: TurnState::Running,
                     stopping: false,
                     how: None,

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use crate::id::{DeliveryNo, LaneNo, TaskNo};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{
-    Background, Delivery, DeliveryKind, Ending, EndsBy, EventKind, Lane, Task, Turn, TurnState,
-};
+use crate::row::{Background, Delivery, DeliveryKind, Ending, EndsBy, EventKind, Lane, Task, Turn, TurnState};
 use crate::text::{Text, cut};
 use crate::time::Now;
 
@@ -18,6 +16,8 @@ use super::{Desk, Done};
 /// How long an interrupt of the owner's keeps reminders away.
 const HUSH_MS: i64 = 3_600_000;
 const HOUR_MS: i64 = 3_600_000;
+/// A report is tried for 90 days.
+const REPORTED_FOR_MS: i64 = 90 * 86_400_000;
 /// Things beside the turns that one run is remembered with: more are not told apart from work.
 const MAX_BACKGROUND: usize = 1_000;
 
@@ -30,10 +30,21 @@ impl Desk {
         }
         self.watched = now.served;
         self.lift_limits(now);
-        let lanes: Vec<LaneNo> = self.index.open.iter().filter(|(_, open)| !open.is_empty()).map(|(no, _)| *no).collect();
+        self.give_up_reports(now);
+        let lanes: Vec<LaneNo> =
+            self.index.open.iter().filter(|(_, open)| !open.is_empty()).map(|(no, _)| *no).collect();
         for lane in lanes {
             self.expire(now, lane);
             self.remind(now, lane);
+        }
+    }
+
+    /// A machine that was not there for 90 days is told no more.
+    fn give_up_reports(&mut self, now: &Now) {
+        let old = |made: i64| now.wall - made >= REPORTED_FOR_MS;
+        let rows: Vec<_> = self.outbox.iter().filter(|(_, o)| old(o.made.wall)).map(|(no, _)| *no).collect();
+        for no in rows {
+            self.remove_outbox(no);
         }
     }
 
@@ -105,7 +116,8 @@ impl Desk {
     fn unfinished(&self, now: &Now, lane: &Lane) -> Vec<Arc<Task>> {
         let open = self.index.open.get(&lane.no).into_iter().flatten().filter_map(|no| self.tasks.get(*no));
         let is = |t: &&Arc<Task>| {
-            let worked_on = t.ends_by == EndsBy::Word && t.delivered.is_some() && !t.blocked && !t.waiting && !t.stalled;
+            let worked_on =
+                t.ends_by == EndsBy::Word && t.delivered.is_some() && !t.blocked && !t.waiting && !t.stalled;
             let hushed = t.hushed.is_some_and(|until| until > now.served);
             worked_on && !hushed && lane.holder.is_none_or(|held| held == t.no)
         };

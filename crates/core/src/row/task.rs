@@ -29,6 +29,12 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<TextRef>,
     pub at: Stamp,
+    /// When its task had ended, once that is no longer kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Stamp>,
+    /// Since when its task is no longer kept; of a person's message, which is no task, from the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Stamp>,
 }
 
 /// What one message asked for.

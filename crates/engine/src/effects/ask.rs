@@ -108,6 +108,10 @@ async fn request(inner: &Arc<Inner>, ask: &Ask, id: String, claim: String) -> Re
     if ask.fresh {
         metadata.insert(keys::FRESH.into(), Value::Bool(true));
     }
+    if !ask.require.is_empty() {
+        let words = ask.require.iter().map(|proof| proof.word().into()).collect();
+        metadata.insert(keys::REQUIRE.into(), Value::Array(words));
+    }
     let message = Message {
         message_id: ask.mid.clone(),
         context_id: ask.context.clone(),

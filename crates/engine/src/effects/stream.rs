@@ -142,7 +142,15 @@ impl Driver {
         if let Some(hello) = self.codec.hello() {
             self.lines.push_back(Line { text: hello, before: "stream_started", after: "" });
         }
+        let long_call = Duration::from_secs(u64::from(self.inner.settings.watchdog.long_call_secs));
+        let mut long: Option<Pin<Box<Sleep>>> = None;
+        let mut long_told = false;
         loop {
+            if !self.seen.uses_tools() {
+                (long, long_told) = (None, false);
+            } else if long.is_none() && !long_told {
+                long = Some(Box::pin(sleep(long_call)));
+            }
             if writing.is_none()
                 && let Some(line) = self.lines.pop_front()
             {
@@ -183,6 +191,12 @@ impl Driver {
                     tracing::warn!(turn = self.fence.turn.0, up = self.seen.is_up(), "a program does not answer: it is stopped");
                     run.stop();
                     self.overdue = Some(Box::pin(sleep(patience)));
+                    continue;
+                }
+                () = late(&mut long) => {
+                    // Told once, however long it goes on.
+                    (long, long_told) = (None, true);
+                    self.seen.long_call().await;
                     continue;
                 }
                 () = draining.cancelled(), if !self.draining => {

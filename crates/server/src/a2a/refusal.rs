@@ -36,6 +36,7 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::TooManySaid { .. }
         | Refusal::TooManyAsks { .. }
         | Refusal::TooManySessions { .. } => ErrorCode::QueueFull,
+        Refusal::LoopGuard { .. } => ErrorCode::LoopGuard,
         Refusal::NotYourTask { .. }
         | Refusal::NotYourAsk { .. }
         | Refusal::UpdateFromAway
@@ -49,6 +50,9 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::NameTaken { .. }
         | Refusal::NoSession { .. }
         | Refusal::NoAsk { .. }
+        | Refusal::NothingRuns { .. }
+        | Refusal::NotWaiting { .. }
+        | Refusal::OpenTasks { .. }
         | Refusal::NoPrompt { .. }
         | Refusal::PromptOver { .. }
         | Refusal::WrongAnswer { .. }

@@ -11,7 +11,7 @@ use shrooms_a2a::jsonrpc::{self, Id};
 use shrooms_a2a::types::SendMessageParams;
 use shrooms_a2a::{A2aError, ErrorCode, Role, SendMessageResponse, shrooms as keys};
 use shrooms_core::desk::{Done, Request, SendReq};
-use shrooms_core::row::Task;
+use shrooms_core::row::{Proof, Task};
 use shrooms_core::{Principal, Text};
 
 use super::{Answer, Call, parts, refused};
@@ -69,9 +69,28 @@ fn read(call: &Call, session: &str, params: &SendMessageParams) -> Result<SendRe
         context: message.context_id.clone().filter(|c| !c.is_empty()),
         refs: message.reference_task_ids.clone(),
         fresh: keys::flag(metadata, keys::FRESH),
+        require: require(metadata)?,
+        vouched: device && keys::flag(metadata, keys::VOUCHED),
         ask: text(keys::ASK).filter(|_| device),
         random: call.app.engine.random().map_err(refused)?,
     })
+}
+
+/// What a `done` must prove, by its words.
+fn require(metadata: Option<&shrooms_a2a::types::Map>) -> Result<Vec<Proof>, A2aError> {
+    let wrong = || {
+        let what = "must be an array of tool_calls and files_changed";
+        A2aError::invalid_params("message.metadata.shrooms/require", what)
+    };
+    let Some(given) = metadata.and_then(|m| m.get(keys::REQUIRE)).filter(|v| !v.is_null()) else {
+        return Ok(Vec::new());
+    };
+    let words = given.as_array().ok_or_else(wrong)?;
+    let proofs: Option<Vec<Proof>> = words.iter().map(|w| w.as_str().and_then(Proof::parse)).collect();
+    let mut proofs = proofs.ok_or_else(wrong)?;
+    proofs.dedup();
+    proofs.truncate(2);
+    Ok(proofs)
 }
 
 async fn check_task(

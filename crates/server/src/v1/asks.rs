@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use shrooms_a2a::{Task, TaskState, shrooms};
 use shrooms_core::desk::{AskReq, Done, ReportReq, Request, Target};
 use shrooms_core::name::{AgentRef, TaskRef};
-use shrooms_core::row::{Ask, AskTo, Subject};
+use shrooms_core::row::{Ask, AskTo, Proof, Subject};
 use shrooms_core::text::{MAX_TEXT, cut};
 use shrooms_core::{Kind, Principal, Refusal, Text, near};
 
@@ -45,6 +45,9 @@ pub(super) struct New {
     now: bool,
     #[serde(default)]
     fresh: bool,
+    /// What a `done` must prove.
+    #[serde(default)]
+    require: Vec<Proof>,
 }
 
 #[derive(Serialize)]
@@ -72,6 +75,7 @@ pub(super) async fn ask(
         context: new.context.filter(|c| !c.is_empty()),
         refs: new.refs,
         fresh: new.fresh,
+        require: new.require,
         now_only: new.now,
         random: app.engine.random()?,
     };

@@ -243,6 +243,7 @@ mod tests {
             context: None,
             refs: Vec::new(),
             fresh: false,
+            require: Vec::new(),
             now_only: false,
             cancel: false,
             told: false,

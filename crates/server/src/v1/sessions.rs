@@ -9,7 +9,7 @@ use shrooms_a2a::Timestamp;
 use shrooms_core::desk::Request;
 use shrooms_core::name::check_session_name;
 use shrooms_core::row::{Harness, SessionState};
-use shrooms_core::{Kind, Principal, Refusal, Text, near, text};
+use shrooms_core::{Kind, Principal, Refusal, Text, near, refusal, text};
 use shrooms_engine::SessionRow;
 
 use super::input::{Asked, Body, Nothing, Part, message_id, within};
@@ -39,6 +39,14 @@ pub(super) struct Session {
     /// The harness's own id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<String>,
+    /// Agents may have a task begun on a fresh conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    fresh_by_agents: bool,
+    /// What it has spent today, in US dollars, and what it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spent_usd: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    daily_usd: Option<f64>,
     #[serde(default)]
     tasks_open: u32,
     #[serde(default)]
@@ -54,13 +62,31 @@ pub(super) struct Sessions {
 }
 
 impl Session {
-    fn of(row: SessionRow) -> Session {
+    pub(super) fn of(app: &App, row: SessionRow) -> Session {
+        let limits = &app.engine.settings().limits;
+        Session::at(row, app.engine.wall(), limits.daily_micros)
+    }
+
+    /// As it is at this wall time; `machine_micros` is what the machine may spend a day.
+    fn at(row: SessionRow, wall: i64, machine_micros: u64) -> Session {
+        let today = wall.div_euclid(86_400_000);
+        let spent = |(day, micros): (i64, u64)| if day == today { micros } else { 0 };
+        let cap = row.session.daily_micros;
+        let over = cap > 0 && spent(row.session.spent) >= cap;
+        let machine_over = machine_micros > 0 && spent(row.machine_spent) >= machine_micros;
+        let held = match (&row.paused, row.lane.limited) {
+            (Some(by), _) => Some(format!("everything is paused, by {by}")),
+            (_, Some(until)) => Some(format!("its account is at its limit until {}", refusal::when(until))),
+            _ if over => Some("its daily spend cap is reached".to_string()),
+            _ if machine_over => Some("the machine's daily spend cap is reached".to_string()),
+            _ => Some(row.lane.waits_for.clone()).filter(|w| !w.is_empty()),
+        };
         let (state, why) = match &row.session.state {
             SessionState::Stopped { why } => ("stopped", Some(why.clone())),
             SessionState::Removed => ("stopped", Some("removed".to_string())),
             SessionState::Ready if row.prompts > 0 => ("waiting", Some("for an answer: prompt list".to_string())),
-            SessionState::Ready if row.works => ("working", None),
-            SessionState::Ready => ("idle", Some(row.lane.waits_for).filter(|w| !w.is_empty())),
+            SessionState::Ready if row.works => ("working", held),
+            SessionState::Ready => ("idle", held),
         };
         let harness = row.session.harness.name().to_string();
         let (command, model, auto_approve) = match row.session.harness {
@@ -77,6 +103,9 @@ impl Session {
             auto_approve,
             model,
             conversation: row.lane.conversation,
+            fresh_by_agents: row.session.fresh_by_agents,
+            spent_usd: Some(spent(row.session.spent)).filter(|m| *m > 0).map(|m| m as f64 / 1e6),
+            daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
             tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
             tasks_waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             created: Timestamp(row.session.created.wall).to_string(),
@@ -87,7 +116,7 @@ impl Session {
 /// All of this machine's, by name.
 pub(super) async fn own(app: &App) -> Result<Vec<Session>, Problem> {
     let rows = app.engine.read(|r| r.sessions()).await?;
-    Ok(rows.into_iter().map(Session::of).collect())
+    Ok(rows.into_iter().map(|row| Session::of(app, row)).collect())
 }
 
 /// The one of this name, or who was perhaps meant.
@@ -106,7 +135,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Json<Sessions>, Probl
 }
 
 pub(super) async fn get(State(app): State<App>, Part(name): Part) -> Result<Json<Session>, Problem> {
-    Ok(Json(Session::of(row(&app, &name).await?)))
+    Ok(Json(Session::of(&app, row(&app, &name).await?)))
 }
 
 #[derive(Deserialize)]
@@ -186,7 +215,7 @@ pub(super) async fn add(
     let name = new.name.clone();
     let (harness, dir) = new.harness(&app).await?;
     app.engine.request(Request::AddSession { by, name: name.clone(), harness, dir }).await?;
-    Ok((StatusCode::CREATED, Json(Session::of(row(&app, &name).await?))))
+    Ok((StatusCode::CREATED, Json(Session::of(&app, row(&app, &name).await?))))
 }
 
 /// The harness of this name.
@@ -218,7 +247,7 @@ pub(super) async fn stop(
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Json<Session>, Problem> {
     app.engine.request(Request::StopSession { by, name: name.clone() }).await?;
-    Ok(Json(Session::of(row(&app, &name).await?)))
+    Ok(Json(Session::of(&app, row(&app, &name).await?)))
 }
 
 pub(super) async fn start(
@@ -228,7 +257,7 @@ pub(super) async fn start(
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Json<Session>, Problem> {
     app.engine.request(Request::StartSession { by, name: name.clone() }).await?;
-    Ok(Json(Session::of(row(&app, &name).await?)))
+    Ok(Json(Session::of(&app, row(&app, &name).await?)))
 }
 
 /// A person's words.
@@ -339,6 +368,10 @@ mod tests {
                     state,
                     lane: LaneNo(2),
                     created: Stamp { wall: 1_800_000_000_000, served: 0 },
+                    daily_micros: 0,
+                    spent: (0, 0),
+                    fresh_by_agents: false,
+                    asked: Default::default(),
                     removed: None,
                 },
                 lane: Lane {
@@ -347,6 +380,13 @@ mod tests {
                     kind: LaneKind::Main,
                     generation: 0,
                     conversation: None,
+                    used: false,
+                    renew: false,
+                    limited: None,
+                    resumed: false,
+                    cost_micros: 0,
+                    quiet_since: 0,
+                    reminded: Vec::new(),
                     recap: false,
                     crashes: Vec::new(),
                     turn: turn.map(TurnNo),
@@ -354,12 +394,14 @@ mod tests {
                     not_before: None,
                     waits_for: waits_for.into(),
                 },
+                paused: None,
+                machine_spent: (0, 0),
                 works: turn.is_some(),
                 prompts: 0,
                 open: 2,
                 waiting: 1,
             };
-            serde_json::to_value(Session::of(row)).unwrap()
+            serde_json::to_value(Session::at(row, 1_800_000_000_000, 0)).unwrap()
         };
         let stopped = || SessionState::Stopped { why: "by the owner".into() };
         assert_eq!(

@@ -1,10 +1,12 @@
-//! `GET /v1/status`: which daemon this is.
+//! `GET /v1/status`: which daemon this is, who it takes the caller for, and what holds its work up.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use serde::Serialize;
+use shrooms_core::Principal;
 
-use crate::app::App;
+use crate::app::{App, Caller};
+use crate::problem::Problem;
 
 #[derive(Serialize)]
 pub(super) struct Status {
@@ -16,13 +18,43 @@ pub(super) struct Status {
     state: String,
     pid: u32,
     boot: u32,
+    /// The session that the caller is a process of, by its present name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// Who paused everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused: Option<String>,
+    /// What was spent today (of UTC), and what may be, in US dollars.
+    spent_usd: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    daily_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
 }
 
-pub(super) async fn show(State(app): State<App>) -> Json<Status> {
+pub(super) async fn show(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+) -> Result<Json<Status>, Problem> {
+    of(&app, &by).await.map(Json)
+}
+
+pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
     let engine = &app.engine;
-    Json(Status {
+    let uid = match by {
+        Principal::Session(uid) => Some(*uid),
+        Principal::Owner | Principal::Device { .. } => None,
+    };
+    let (meta, session) = engine
+        .read(move |r| {
+            let session = uid.map(|uid| r.session(uid)).transpose()?.flatten();
+            Ok((r.meta()?, session))
+        })
+        .await?;
+    let today = engine.wall().div_euclid(86_400_000);
+    let spent = meta.spent.1 as f64 / 1e6;
+    let cap = engine.settings().limits.daily_micros;
+    Ok(Status {
         version: app.config.version.clone(),
         machine: engine.machine().to_string(),
         mesh: engine.mesh().me().mesh.clone().unwrap_or_default(),
@@ -30,6 +62,10 @@ pub(super) async fn show(State(app): State<App>) -> Json<Status> {
         state: engine.state().display().to_string(),
         pid: std::process::id(),
         boot: engine.boot().0,
+        session: session.map(|s| s.name),
+        paused: meta.paused,
+        spent_usd: if meta.spent.0 == today { spent } else { 0.0 },
+        daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
         notice: engine.mesh().notice().map(str::to_string),
     })
 }

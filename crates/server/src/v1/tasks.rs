@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::{Task, TaskState};
-use shrooms_core::desk::{Done, Request, SendReq, Word};
+use shrooms_core::desk::{Done, Hand, Request, SendReq, Word};
 use shrooms_core::name::TaskRef;
 use shrooms_core::row;
 use shrooms_core::{Kind, Principal, Refusal, Text, text};
@@ -230,10 +230,57 @@ pub(super) async fn answer(
                 context: None,
                 refs: Vec::new(),
                 fresh: false,
+                require: Vec::new(),
+                vouched: false,
                 ask: None,
                 random: app.engine.random()?,
             };
             decided(&app, &by, Request::Send(send)).await
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToPlace {
+    /// From 1.
+    place: u32,
+}
+
+pub(super) async fn move_to(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+    Part(reference): Part,
+    Body(to): Body<ToPlace>,
+) -> Result<Json<One>, Problem> {
+    hand(&app, &by, &reference, Hand::Move { place: to.place }).await
+}
+
+pub(super) async fn park(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+    Part(reference): Part,
+    Body(Nothing {}): Body<Nothing>,
+) -> Result<Json<One>, Problem> {
+    hand(&app, &by, &reference, Hand::Park).await
+}
+
+pub(super) async fn release(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+    Part(reference): Part,
+    Body(Nothing {}): Body<Nothing>,
+) -> Result<Json<One>, Problem> {
+    hand(&app, &by, &reference, Hand::Release).await
+}
+
+/// The owner's hand on a queue, on the machine that it is of.
+async fn hand(app: &App, by: &Principal, reference: &str, hand: Hand) -> Result<Json<One>, Problem> {
+    match place(app, reference).await? {
+        Place::Here(task) => decided(app, by, Request::Queue { by: by.clone(), task, hand }).await,
+        Place::There(there) => {
+            let detail = format!("the queue is on {}: run it there", there.machine.name);
+            Err(Problem::new(Kind::Conflict, detail))
         }
     }
 }

@@ -6,15 +6,20 @@ mod asks;
 mod cancel;
 mod get;
 mod list;
+mod move_to;
+mod park;
+mod release;
 mod reply;
 mod send;
 mod update;
+mod watch;
 
 use shrooms_core::Refusal;
 use shrooms_core::name::{AgentRef, TaskRef};
 
-use crate::context::Context;
+use crate::context::{Context, task_path};
 use crate::report::{Exit, Failure};
+use crate::task::Known;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
@@ -26,6 +31,10 @@ pub enum Verb {
     Ack(ack::Args),
     Update(update::Args),
     Asks(asks::Args),
+    Watch(watch::Args),
+    Move(move_to::Args),
+    Park(park::Args),
+    Release(release::Args),
 }
 
 pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
@@ -38,7 +47,19 @@ pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
         Verb::Ack(args) => ack::run(args, context).await,
         Verb::Update(args) => update::run(args, context).await,
         Verb::Asks(args) => asks::run(args, context).await,
+        Verb::Watch(args) => watch::run(args, context).await,
+        Verb::Move(args) => move_to::run(args, context).await,
+        Verb::Park(args) => park::run(args, context).await,
+        Verb::Release(args) => release::run(args, context).await,
     }
+}
+
+/// The owner's hand on a task that waits, and where it stands then.
+async fn hand(task: &str, verb: &str, body: serde_json::Value, context: &Context) -> Result<Exit, Failure> {
+    let answer = context.post(&task_path(task, verb)?, &body).await?;
+    let known = Known::read(answer, task)?;
+    context.out.show(&known.answer, |_| known.text())?;
+    Ok(Exit::Done)
 }
 
 /// An agent's name as it was written, if it can be one.

@@ -2,12 +2,17 @@
 //! Must not know what a verb does.
 
 mod add;
+mod interrupt;
 mod list;
 mod log;
+mod new;
 mod remove;
+mod rename;
 mod say;
+mod set;
 mod start;
 mod stop;
+mod undo_remove;
 
 use serde_json::Value;
 use shrooms_core::Refusal;
@@ -26,6 +31,11 @@ pub enum Verb {
     Stop(stop::Args),
     Start(start::Args),
     Remove(remove::Args),
+    UndoRemove(undo_remove::Args),
+    Rename(rename::Args),
+    Set(set::Args),
+    New(new::Args),
+    Interrupt(interrupt::Args),
 }
 
 pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
@@ -37,6 +47,11 @@ pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
         Verb::Stop(args) => stop::run(args, context).await,
         Verb::Start(args) => start::run(args, context).await,
         Verb::Remove(args) => remove::run(args, context).await,
+        Verb::UndoRemove(args) => undo_remove::run(args, context).await,
+        Verb::Rename(args) => rename::run(args, context).await,
+        Verb::Set(args) => set::run(args, context).await,
+        Verb::New(args) => new::run(args, context).await,
+        Verb::Interrupt(args) => interrupt::run(args, context).await,
     }
 }
 

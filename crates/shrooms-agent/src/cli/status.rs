@@ -28,6 +28,7 @@ fn lines(status: &Status, out: Output) -> String {
         ("state", status.state.clone()),
         ("pid", status.pid.to_string()),
         ("version", status.version.clone()),
+        ("paused", status.paused.as_ref().map(|by| format!("by {by}")).unwrap_or_default()),
         ("notice", status.notice.clone().unwrap_or_default()),
     ];
     let rows: Vec<_> =

@@ -40,6 +40,16 @@ pub struct Input {
     fresh: Option<bool>,
     /// An id of yours that groups tasks of one matter
     context: Option<String>,
+    /// What the agent's done must show: tool_calls, files_changed
+    require: Option<Vec<Require>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+#[serde(rename_all = "snake_case")]
+enum Require {
+    ToolCalls,
+    FilesChanged,
 }
 
 pub fn tool() -> Tool {
@@ -72,9 +82,11 @@ pub async fn call(server: &Server, input: Input, call: &Call) -> Result<String, 
 /// The answer that a task waits for, or more on it.
 async fn answer(server: &Server, input: &Input, task: &str) -> Result<Known, Failure> {
     let reference = input::task(task)?;
-    let new = input.title.is_some() || input.context.is_some() || input.fresh == Some(true);
+    let new = input.title.is_some() || input.context.is_some() || input.fresh == Some(true) || input.require.is_some();
     if new {
-        return Err(Failure::new("bad input: title, fresh and context are for a new task; leave out task, or these"));
+        return Err(Failure::new(
+            "bad input: title, fresh, context and require are for a new task; leave out task, or these",
+        ));
     }
     if let Some(to) = input::said(input.to.as_ref())
         && !is_of(reference, to)
@@ -104,6 +116,11 @@ async fn ask(server: &Server, input: &Input) -> Result<(Known, bool), Failure> {
     if let Some(known) = open_ask(server, &agent, &input.text).await? {
         return Ok((known, true));
     }
+    let word = |require: &Require| match require {
+        Require::ToolCalls => "tool_calls".to_owned(),
+        Require::FilesChanged => "files_changed".to_owned(),
+    };
+    let require: Vec<String> = input.require.iter().flatten().map(word).collect();
     let body = NewAsk {
         to,
         text: &input.text,
@@ -112,6 +129,7 @@ async fn ask(server: &Server, input: &Input) -> Result<(Known, bool), Failure> {
         context: input::said(input.context.as_ref()),
         now: false,
         fresh: input.fresh.unwrap_or_default(),
+        require: &require,
     };
     let answer = tell(&server.context, "/v1/asks", &body).await?;
     let Asked { ask } = api::read(&answer)?;

@@ -44,16 +44,17 @@ pub async fn call(server: &Server, input: Input, call: &Call) -> Result<String, 
     let task = input::task(task)?;
     let known = Known::read(server.context.get(&task_path(task, "")?).await?, task)?;
     let known = waiting::offered(server, call, known).await;
-    let owed = server.session().is_some_and(|me| known.id().split_once(':').is_some_and(|(of, _)| of == me));
+    let me = server.session_now().await;
+    let owed = me.is_some_and(|me| known.is_of(&me));
     let notes = if owed { Vec::new() } else { waiting::notes(&known) };
     Ok(shown::task(&known, &notes))
 }
 
 async fn all(server: &Server) -> Result<String, Failure> {
     let mut out = section("asked by you", &asked(server).await?);
-    if let Some(session) = server.session() {
+    if let Some(session) = server.session_now().await {
         out.push('\n');
-        out.push_str(&section("given to you", &owed(server, session).await?));
+        out.push_str(&section("given to you", &owed(server, &session).await?));
     }
     Ok(out)
 }
@@ -89,7 +90,7 @@ fn ask_line(ask: &Ask) -> String {
 pub async fn asks(server: &Server) -> Result<Vec<Ask>, Failure> {
     let answer = server.context.get(&format!("/v1/asks?limit={MAX_ASKS}")).await?;
     let Asks { asks } = api::read(&answer)?;
-    let me = server.session().unwrap_or("the owner");
+    let me = server.session_now().await.unwrap_or_else(|| "the owner".to_owned());
     Ok(asks.into_iter().filter(|ask| ask.by == me).collect())
 }
 

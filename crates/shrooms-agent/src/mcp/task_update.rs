@@ -42,5 +42,13 @@ pub async fn call(server: &Server, input: Input) -> Result<String, Failure> {
     let task = input::task(&input.task)?;
     let body = Update { state: input.state, summary: &input.summary };
     let answer = server.context.post(&task_path(task, "")?, &body).await?;
-    Ok(shown::task_for_worker(&Known::read(answer, task)?))
+    let known = Known::read(answer, task)?;
+    Ok(match known.given_back() {
+        Some(missing) if input.state == Word::Done => format!(
+            "{}\nNot taken as done yet: whoever asked requires proof of {missing}, and none was seen. Do what is missing and \
+             say done again; said again without it, it counts as done and is marked unproven.",
+            shown::task_for_worker(&known)
+        ),
+        _ => shown::task_for_worker(&known),
+    })
 }

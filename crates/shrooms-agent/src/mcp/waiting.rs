@@ -97,9 +97,9 @@ pub async fn offered(server: &Server, call: &Call, known: Known) -> Known {
 
 /// Until something waits for this session that its wait would hold up.
 async fn wanted(server: &Server, known: &watch::Sender<Known>) -> String {
-    let Some(session) = server.session() else { return pending().await };
+    let Some(session) = server.session_now().await else { return pending().await };
     let agent = known.borrow().agent().to_owned();
-    let path = segment(&agent).map(|by| session_path(session, &format!("/wanted?wait={HOLD}&by={by}")));
+    let path = segment(&agent).map(|by| session_path(&session, &format!("/wanted?wait={HOLD}&by={by}")));
     let Some(Ok(path)) = path else { return pending().await };
     loop {
         let within = Duration::from_secs(HOLD) + PAUSE;
@@ -123,7 +123,7 @@ pub fn notes(known: &Known) -> Vec<String> {
 
 /// How whoever asked hears of the outcome after the wait.
 async fn later(server: &Server) -> String {
-    let takes_turns = match server.session().map(|name| session_path(name, "")) {
+    let takes_turns = match server.session_now().await.map(|name| session_path(&name, "")) {
         Some(Ok(path)) => match server.context.get(&path).await {
             Ok(session) => session.get("harness").is_some_and(|harness| harness != "command"),
             Err(_) => false,

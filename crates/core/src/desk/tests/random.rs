@@ -204,7 +204,7 @@ fn send(session: &str, task: Option<String>, by: Principal, dice: &mut Dice) -> 
         fresh: false,
         require: Vec::new(),
         vouched: false,
-ask: dice.one_in(2).then(|| format!("A{}", dice.roll(99))),
+        ask: dice.one_in(2).then(|| format!("A{}", dice.roll(99))),
         random: 7,
     })
 }

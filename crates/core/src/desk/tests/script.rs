@@ -12,7 +12,9 @@ use crate::desk::{
 };
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent, ToolUse};
+use crate::row::{
+    Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent, ToolUse,
+};
 use crate::text::Text;
 use crate::time::Boot;
 
@@ -140,7 +142,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 fresh,
                 require,
                 vouched,
-ask,
+                ask,
                 random: 7,
             });
             answer(world, request)

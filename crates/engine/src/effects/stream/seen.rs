@@ -7,7 +7,7 @@ use std::sync::Arc;
 use shrooms_core::Text;
 use shrooms_core::desk::{Asked, Input, TurnFact};
 use shrooms_core::id::DeliveryNo;
-use shrooms_core::row::{self, Fence};
+use shrooms_core::row::{self, Fence, Spent, ToolUse};
 use shrooms_core::text::{MAX_TEXT, cut};
 use shrooms_runner::codec::{Event, Prompt, State, TurnEnd};
 use shrooms_runner::crash;
@@ -30,8 +30,8 @@ pub(super) struct Seen {
     works: bool,
     /// What was written, by the id it was written under.
     written: BTreeMap<String, (DeliveryNo, u32)>,
-    /// Names of tools that are being used, by the id of the use.
-    tools: BTreeMap<String, String>,
+    /// Names and inputs of tools that are being used, by the id of the use.
+    tools: BTreeMap<String, (String, String)>,
     conversation: Option<String>,
     task: Option<String>,
 }
@@ -60,6 +60,18 @@ impl Seen {
         self.works
     }
 
+    /// A call of a tool is under way.
+    pub(super) fn uses_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
+    /// One has been for long.
+    pub(super) async fn long_call(&mut self) {
+        let name = self.tools.values().next().map(|(name, _)| name.clone()).unwrap_or_default();
+        self.log("note", format!("a call of {name} runs for long"));
+        self.tell(TurnFact::LongCall { name }).await;
+    }
+
     /// Something was written that no turn has yet.
     pub(super) fn waits(&self) -> bool {
         !self.written.is_empty()
@@ -83,7 +95,7 @@ impl Seen {
     /// A message came to nothing: if no turn runs, there will be no end of one to hear of.
     pub(super) async fn rested(&mut self) {
         if !self.works {
-            self.tell(TurnFact::Idle { words: Text::from("") }).await;
+            self.tell(TurnFact::Idle { words: Text::from(""), spent: Spent::default() }).await;
         }
     }
 
@@ -108,7 +120,7 @@ impl Seen {
                 if by.is_none() {
                     self.log("tool", format!("{name}: {input}"));
                 }
-                self.tools.insert(id, name);
+                self.tools.insert(id, (name, input));
             }
             Event::ToolEnded { id, is_error, output } => self.tool_ended(&id, is_error, &output).await,
             Event::Prompt { id, prompt } => {
@@ -118,14 +130,21 @@ impl Seen {
             }
             Event::PromptWithdrawn { id } => self.tell(TurnFact::PromptGone { key: id }).await,
             Event::TurnEnded(end) => self.turn_ended(end).await,
-            Event::BackgroundStarted { what, .. } => self.log("note", format!("in the background: {what}")),
-            Event::BackgroundEnded { what, is_error, .. } => {
+            Event::BackgroundStarted { id, what } => {
+                self.log("note", format!("in the background: {what}"));
+                self.tell(TurnFact::Background { id, what, on: true }).await;
+            }
+            Event::BackgroundEnded { id, what, is_error } => {
                 let how = if is_error { "failed" } else { "ended" };
                 self.log("note", format!("{how} in the background: {what}"));
+                self.tell(TurnFact::Background { id, what, on: false }).await;
             }
             Event::Limit { until, text } => {
-                let until = until.map(|ms| format!(", until {}", shrooms_core::refusal::when(ms)));
-                self.log("note", format!("the account is at its limit: {text}{}", until.unwrap_or_default()));
+                let at = until.map(|ms| format!(", until {}", shrooms_core::refusal::when(ms)));
+                self.log("note", format!("the account is at its limit: {text}{}", at.unwrap_or_default()));
+                if let Some(until) = until {
+                    self.tell(TurnFact::Limit { until, text }).await;
+                }
             }
             Event::Compacted => {
                 self.log("note", "the beginning of the conversation was replaced by a summary");
@@ -166,7 +185,11 @@ impl Seen {
     }
 
     async fn tool_ended(&mut self, id: &str, is_error: bool, output: &str) {
-        let Some(name) = self.tools.remove(id) else { return };
+        let Some((name, input)) = self.tools.remove(id) else { return };
+        // Ours speak of the work; they are not the work.
+        if !name.starts_with("mcp__shrooms__") {
+            self.tell(TurnFact::Tool(tool_use(&name, input, is_error, output))).await;
+        }
         if is_error {
             self.log("tool", format!("{name} failed: {output}"));
             return;
@@ -191,7 +214,32 @@ impl Seen {
             }
         };
         crash::point("turn_end_seen");
-        self.tell(TurnFact::Idle { words: Text::new(cut(&words, MAX_TEXT / 4)) }).await;
+        let usage = end.usage;
+        let spent = Spent {
+            tokens: usage.input + usage.output + usage.cache_read + usage.cache_write,
+            total_micros: end.cost_usd_total.map(micros),
+        };
+        self.tell(TurnFact::Idle { words: Text::new(cut(&words, MAX_TEXT / 4)), spent }).await;
+    }
+}
+
+/// Dollars as millionths; what is no amount of money is nothing.
+fn micros(usd: f64) -> u64 {
+    // Saturates, and takes what is not a number for 0.
+    (usd * 1e6).round() as u64
+}
+
+/// What a tool did, as evidence.
+fn tool_use(name: &str, input: String, is_error: bool, output: &str) -> ToolUse {
+    let runs = name == "Bash";
+    let changes = matches!(name, "Edit" | "Write" | "NotebookEdit" | "MultiEdit");
+    let code = output.strip_prefix("Exit code ").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    ToolUse {
+        name: cut(name, 100),
+        ok: !is_error,
+        command: runs.then(|| input.clone()),
+        code: code.filter(|_| runs),
+        file: changes.then(|| cut(&input, 500)),
     }
 }
 

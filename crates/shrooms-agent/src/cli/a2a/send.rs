@@ -35,6 +35,9 @@ pub struct Args {
     /// Ask for it on a fresh conversation
     #[arg(long)]
     fresh: bool,
+    /// What a `done` must show: tool_calls, files_changed (may be given several times)
+    #[arg(long, value_name = "PROOF", value_parser = ["tool_calls", "files_changed"])]
+    require: Vec<String>,
     /// Who is asked: MACHINE/SESSION
     #[arg(value_name = "MACHINE/SESSION", value_parser = cli::a2a::agent)]
     agent: String,
@@ -50,7 +53,8 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
     };
     let title = args.title.as_deref();
     let (now, fresh) = (args.now, args.fresh);
-    let body = NewAsk { to: &args.agent, text: &text, id: &id, title, context: None, now, fresh };
+    let body =
+        NewAsk { to: &args.agent, text: &text, id: &id, title, context: None, now, fresh, require: &args.require };
     let answer = tokio::select! {
         biased;
         () = wait::interrupt() => {

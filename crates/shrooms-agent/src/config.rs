@@ -1,0 +1,108 @@
+//! The owner's config file: read once at the start, checked whole, and passed on as plain values.
+//! Must not know what the settings do.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use shrooms_core::settings::{Settings, Watchdog};
+
+/// Turns at once for each core, where nothing else is said: agents wait for their models most of the
+/// time.
+const TURNS_PER_CORE: u32 = 4;
+
+/// The file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    watchdog: Watchdog,
+    limits: Limits,
+}
+
+/// As people write them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Limits {
+    queue: Option<u32>,
+    agent_tasks_per_hour: Option<u32>,
+    turns: Option<u32>,
+    daily_usd: Option<f64>,
+    expire_hours: Option<u32>,
+    keep_days: Option<u32>,
+}
+
+/// The settings in `path`, or the rules' own where there is no such file (`must_be` = that is an
+/// error).
+///
+/// # Errors
+/// It cannot be read, is no TOML, has an unknown key, or a value out of its bounds.
+pub fn read(path: &Path, must_be: bool) -> anyhow::Result<Settings> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && !must_be => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read the config {}", path.display())),
+    };
+    parse(&text).with_context(|| format!("in the config {}", path.display()))
+}
+
+fn parse(text: &str) -> anyhow::Result<Settings> {
+    let file: File = toml::from_str(text)?;
+    let mut settings = Settings { watchdog: file.watchdog, ..Settings::default() };
+    let limits = &mut settings.limits;
+    let given = file.limits;
+    limits.queue = given.queue.unwrap_or(limits.queue);
+    limits.agent_tasks_per_hour = given.agent_tasks_per_hour.unwrap_or(limits.agent_tasks_per_hour);
+    limits.expire_hours = given.expire_hours.unwrap_or(limits.expire_hours);
+    limits.keep_days = given.keep_days.unwrap_or(limits.keep_days);
+    limits.turns = match given.turns {
+        Some(0) => bail!("limits.turns: must be 1 to 10000, not 0 (to hold everything, use: pause)"),
+        Some(turns) => turns,
+        None => {
+            let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
+            cores.saturating_mul(TURNS_PER_CORE)
+        }
+    };
+    if let Some(usd) = given.daily_usd {
+        if !(0.01..=1e6).contains(&usd) {
+            bail!("limits.daily_usd: must be 0.01 to 1000000, not {usd} (leave it out for no cap)");
+        }
+        limits.daily_micros = (usd * 1e6).round() as u64;
+    }
+    settings.check()?;
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_the_rules_own() {
+        let settings = parse("").unwrap();
+        assert_eq!(settings.watchdog, Watchdog::default());
+        assert_eq!(settings.limits.queue, 100);
+        assert!(settings.limits.turns >= TURNS_PER_CORE);
+        let text = "[watchdog]\nladder_secs = [1, 2]\n[limits]\ndaily_usd = 2.5\nturns = 3\nexpire_hours = 48";
+        let settings = parse(text).unwrap();
+        assert_eq!((settings.watchdog.ladder_secs.as_slice(), settings.watchdog.reminders()), ([1, 2].as_slice(), 3));
+        let limits = settings.limits;
+        assert_eq!((limits.daily_micros, limits.turns, limits.expire_hours), (2_500_000, 3, 48));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, part) in [
+            ("[watchdog]\npass = 1", "unknown field `pass`"),
+            ("[limits]\nturns = 0", "limits.turns"),
+            ("[limits]\ndaily_usd = -1", "limits.daily_usd"),
+            ("[limits]\nqueue = 0", "limits.queue"),
+            ("[watchdog]\nladder_secs = [0]", "watchdog.ladder_secs"),
+            ("[other]", "unknown field `other`"),
+            ("[limits", "TOML"),
+        ] {
+            let error = format!("{:#}", parse(text).unwrap_err());
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
