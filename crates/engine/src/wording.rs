@@ -88,7 +88,7 @@ const FINISH: &str = "the shrooms tool task_update (mcp__shrooms__task_update)";
 /// Asks and tasks that a list for a model holds: more is a bill of tokens.
 const LISTED: usize = 50;
 
-/// What is written to a program that stays, for its model to read.
+/// What is written to a program that stays, for its model to read; empty when there is nothing to say.
 pub(crate) fn for_model(
     reader: &Reader,
     machine: &str,
@@ -126,7 +126,13 @@ pub(crate) fn for_model(
             let parent = task.as_ref().filter(|t| t.open()).map(|t| t.id.as_str());
             format!("{result}\n\n{}", words::close_result(&reference, state, parent))
         }
-        (DeliveryKind::Recap, ..) => words::recap(&owed(reader, session)?, &asked(reader, machine, session)?),
+        (DeliveryKind::Recap, ..) => {
+            let (owed, asked) = (owed(reader, session)?, asked(reader, machine, session)?);
+            match owed.is_empty() && asked.is_empty() {
+                true => String::new(),
+                false => words::recap(&owed, &asked),
+            }
+        }
         // A person's own words, as they are.
         _ => texts.join("\n\n"),
     })

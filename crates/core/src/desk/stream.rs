@@ -225,6 +225,14 @@ impl Desk {
         }
     }
 
+    /// What was to be written turned out to hold nothing.
+    pub(super) fn not_needed(&mut self, run: &Turn, no: DeliveryNo, attempt: u32) {
+        let ours = |d: &Delivery| d.run == Some(run.no) && d.attempt == attempt && d.state == DeliveryState::Attempting;
+        if self.deliveries.get(no).is_some_and(|d| ours(d)) {
+            self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
+        }
+    }
+
     /// The harness will not give a message to its model. It is written again, three times.
     pub(super) fn not_run(&mut self, now: &Now, run: &Turn, no: DeliveryNo, attempt: u32) {
         let Some(delivery) = self.deliveries.get(no).cloned() else { return };

@@ -222,6 +222,11 @@ fn run(world: &mut World, words: &[String]) -> Vec<String> {
             let fact = TurnFact::Seen { call: call.to_string() };
             observe(world, Input::Turn(fence(world, session), fact))
         }
+        ["notneeded", session] => {
+            let fence = fence(world, session);
+            let (delivery, attempt) = *written_in(world, fence.turn).first().expect("something that was written");
+            observe(world, Input::Turn(fence, TurnFact::NotNeeded { delivery, attempt }))
+        }
         ["notrun", session] => {
             let fence = fence(world, session);
             let (delivery, attempt) = *written_in(world, fence.turn).first().expect("something that was written");
