@@ -59,7 +59,7 @@ impl Suite {
     }
 }
 
-pub static SUITES: [Suite; 6] = [
+pub static SUITES: [Suite; 7] = [
     Suite {
         name: "tidy",
         about: "format, clippy, house rules",
@@ -91,6 +91,12 @@ pub static SUITES: [Suite; 6] = [
         steps: claude,
     },
     Suite {
+        name: "sessions",
+        about: "daemons with sessions of the real Claude Code, end to end, and what is killed there",
+        budget: Budget { full: 600, quick: None },
+        steps: sessions,
+    },
+    Suite {
         name: "deny",
         about: "banned crates, licences, sources",
         budget: Budget { full: 600, quick: None },
@@ -100,11 +106,13 @@ pub static SUITES: [Suite; 6] = [
 
 /// The end-to-end test files of the binary that a suite runs; `tidy` sees to it that no other one is
 /// there, unrun.
-pub const AGENT_TESTS: [&str; 2] = ["daemon", "mcp"];
+pub const AGENT_TESTS: [&str; 3] = ["daemon", "mcp", "sessions"];
 
 /// How many end-to-end tests run at once: each has daemons and their children, and the budget is
 /// for two cores.
 const DAEMON_THREADS: usize = 4;
+/// The same where the children are Claude Codes: each start of one is half a second of a core.
+const SESSION_THREADS: usize = 2;
 
 /// The newest cargo-deny that builds with the pinned toolchain, when this was written.
 const DENY_VERSION: &str = "0.20.2";
@@ -156,8 +164,12 @@ fn core(run: Run) -> Vec<Step> {
 
 /// One of the end-to-end test files, with the binary that it drives.
 fn end_to_end(test: &str, quick: bool) -> Vec<Step> {
-    let package = "-p shrooms-agent --features crash-points";
-    let libtest = format!("--nocapture --test-threads={DAEMON_THREADS}");
+    end_to_end_with("crash-points", DAEMON_THREADS, test, quick)
+}
+
+fn end_to_end_with(features: &str, threads: usize, test: &str, quick: bool) -> Vec<Step> {
+    let package = format!("-p shrooms-agent --features {features}");
+    let libtest = format!("--nocapture --test-threads={threads}");
     let mut steps = vec![Step::Build(cargo(&format!("build --locked {package} --bin shrooms-agent")))];
     steps.extend(built_tests(&format!("{package} --test {test}"), &libtest, quick));
     steps
@@ -175,13 +187,11 @@ fn mcp(run: Run) -> Vec<Step> {
     steps
 }
 
-/// The program is installed by npm; without it, or without the mock model beside the checkout, the
+/// Claude Code is installed by npm; without it, or without the mock model beside the checkout, the
 /// tests skip themselves. Paths are from the workspace's root.
-fn claude(run: Run) -> Vec<Step> {
-    let what = "-p shrooms-runner --features real-claude --test claude";
-    let libtest = format!("--nocapture --test-threads={DAEMON_THREADS}");
+fn with_claude(tests: impl IntoIterator<Item = Step>) -> Vec<Step> {
     let mut steps = vec![Step::Build(line("sh", "crates/runner/tests/install-claude.sh target/claude"))];
-    for step in built_tests(what, &libtest, run.quick) {
+    for step in tests {
         steps.push(match step {
             Step::Tests(mut line) => {
                 line.env
@@ -193,6 +203,15 @@ fn claude(run: Run) -> Vec<Step> {
         });
     }
     steps
+}
+
+fn claude(run: Run) -> Vec<Step> {
+    let what = "-p shrooms-runner --features real-claude --test claude";
+    with_claude(built_tests(what, &format!("--nocapture --test-threads={DAEMON_THREADS}"), run.quick))
+}
+
+fn sessions(run: Run) -> Vec<Step> {
+    with_claude(end_to_end_with("crash-points,real-claude", SESSION_THREADS, "sessions", run.quick))
 }
 
 /// Advisories are left out: they need a database from elsewhere, and a test must not turn red
@@ -272,6 +291,19 @@ mod tests {
                 "tests SHROOMS_CLAUDE=target/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude \
                  SHROOMS_MOCK_MODEL=../shared/mock-model/mock_model.py cargo test --locked --no-fail-fast -p \
                  shrooms-runner --features real-claude --test claude -- --nocapture --test-threads=4",
+            ],
+        );
+        check(
+            "sessions",
+            false,
+            &[
+                "build sh crates/runner/tests/install-claude.sh target/claude",
+                "build cargo build --locked -p shrooms-agent --features crash-points,real-claude --bin shrooms-agent",
+                "build cargo test --locked --no-run -p shrooms-agent --features crash-points,real-claude --test \
+                 sessions",
+                "tests SHROOMS_CLAUDE=target/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude \
+                 SHROOMS_MOCK_MODEL=../shared/mock-model/mock_model.py cargo test --locked --no-fail-fast -p \
+                 shrooms-agent --features crash-points,real-claude --test sessions -- --nocapture --test-threads=2",
             ],
         );
         check(

@@ -88,7 +88,7 @@ const FINISH: &str = "the shrooms tool task_update (mcp__shrooms__task_update)";
 /// Asks and tasks that a list for a model holds: more is a bill of tokens.
 const LISTED: usize = 50;
 
-/// What is written to a program that stays, for its model to read.
+/// What is written to a program that stays, for its model to read; empty when there is nothing to say.
 pub(crate) fn for_model(
     reader: &Reader,
     machine: &str,
@@ -134,9 +134,18 @@ pub(crate) fn for_model(
             });
             let tasks = tasks.collect::<Result<Vec<_>, StoreError>>()?;
             let last = written.about.first().and_then(|t| t.last_words).map(|t| reader.text(t.no)).transpose()?;
+            if tasks.is_empty() {
+                return Ok(String::new());
+            }
             words::reminder(&tasks, written.quiet_secs, last.as_deref(), FINISH)
         }
-        (DeliveryKind::Recap, ..) => words::recap(&owed(reader, session)?, &asked(reader, machine, session)?),
+        (DeliveryKind::Recap, ..) => {
+            let (owed, asked) = (owed(reader, session)?, asked(reader, machine, session)?);
+            match owed.is_empty() && asked.is_empty() {
+                true => String::new(),
+                false => words::recap(&owed, &asked),
+            }
+        }
         // A person's own words, as they are.
         _ => texts.join("\n\n"),
     })

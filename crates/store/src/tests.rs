@@ -195,7 +195,10 @@ fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
     {
         let mut store = Store::open(dir.path()).unwrap();
         store.commit(&[Change::Meta(Meta::new("abc".into()))]).unwrap();
-        store.db_for_tests().execute_batch("DROP TABLE prompt; DROP INDEX message_dropped; PRAGMA user_version = 1;").unwrap();
+        store
+            .db_for_tests()
+            .execute_batch("DROP TABLE prompt; DROP INDEX message_dropped; PRAGMA user_version = 1;")
+            .unwrap();
     }
     let store = Store::open(dir.path()).unwrap();
     assert_eq!(store.meta().unwrap().unwrap().incarnation, "abc");
@@ -285,7 +288,8 @@ fn ended_tasks_go_after_a_week_by_both_clocks_and_their_ids_run_nothing_for_a_mo
     pair.send("a", "m1", "one").unwrap();
     pair.exit("done");
     pair.send("a", "m2", "two").unwrap();
-    let kept = |pair: &Pair| Reader::open(dir.path()).unwrap().task("a:m1").unwrap().is_some() && blobs(&pair.store) > 1;
+    let kept =
+        |pair: &Pair| Reader::open(dir.path()).unwrap().task("a:m1").unwrap().is_some() && blobs(&pair.store) > 1;
     // Only the wall clock has moved: a laptop that was off.
     pair.wall += 8 * DAY;
     let now = pair.now();
@@ -347,7 +351,10 @@ fn more_than_a_piece_goes_in_several_and_untold_outcomes_stay() {
     (pair.wall, pair.served) = (pair.wall + 90 * DAY, pair.served + 9 * DAY);
     let now = pair.now();
     pair.store.prune(&now, 7).unwrap();
-    assert_eq!((reader.tasks(&TaskFilter { limit: 10, ..TaskFilter::default() }).unwrap().total, blobs(&pair.store)), (0, 0));
+    assert_eq!(
+        (reader.tasks(&TaskFilter { limit: 10, ..TaskFilter::default() }).unwrap().total, blobs(&pair.store)),
+        (0, 0)
+    );
 }
 
 #[test]

@@ -262,6 +262,8 @@ pub enum TurnFact {
     Taken { delivery: DeliveryNo, attempt: u32 },
     /// It will not give a message to its model.
     NotRun { delivery: DeliveryNo, attempt: u32 },
+    /// There was nothing to say after all.
+    NotNeeded { delivery: DeliveryNo, attempt: u32 },
     /// It waits for a person.
     Prompted { key: String, about: Asked },
     /// It waits for a person no longer.

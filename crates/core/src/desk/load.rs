@@ -72,6 +72,12 @@ impl Desk {
             self.index.prompts.entry(prompt.run).or_default().insert(prompt.no);
             self.prompt_effects(&prompt);
         }
+        // Their programs are gone with their daemon.
+        let gone: Vec<TurnNo> =
+            self.turns.iter().filter(|(_, t)| t.boot != self.meta.boot).map(|(no, _)| *no).collect();
+        for run in gone {
+            self.end_prompts(now, run);
+        }
         for ask in all(&self.asks) {
             self.index_ask(&ask);
             self.ask_effects(&ask);

@@ -38,6 +38,7 @@ impl Desk {
             TurnFact::Conversation { id } => self.edit_lane(turn.lane, |l| l.conversation = Some(id)),
             TurnFact::Taken { delivery, attempt } => self.taken(now, &turn, delivery, attempt),
             TurnFact::NotRun { delivery, attempt } => self.not_run(now, &turn, delivery, attempt),
+            TurnFact::NotNeeded { delivery, attempt } => self.not_needed(&turn, delivery, attempt),
             TurnFact::Prompted { key, about } => self.prompted(now, &turn, key, about),
             TurnFact::PromptGone { key } => self.prompt_gone(now, &turn, &key),
             TurnFact::Seen { call } => self.seen(now, &turn, &call),
@@ -79,6 +80,7 @@ impl Desk {
             }
             TurnFact::Lost => {
                 self.edit_turn(turn.no, |t| t.state = TurnState::Lost);
+                self.end_prompts(now, turn.no);
             }
             TurnFact::Trace { began: true, exit: None, .. } => self.interrupted(now, &turn, ""),
             // Its worker has spoken: whatever the trace says, it must not run as if it had not.

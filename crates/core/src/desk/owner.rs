@@ -168,7 +168,7 @@ impl Desk {
         for task in open {
             self.end(now, task.no, Ending::Canceled, &Text::from("canceled: its session began a new conversation"));
         }
-        self.renew(session.lane);
+        self.renew(now, session.lane);
         self.event(now, EventKind::Session, Some(&session.name), None, "new-conversation", "");
         self.advance(now, session.lane);
         self.session_done(session.uid, name)
@@ -181,11 +181,11 @@ impl Desk {
     }
 
     /// The next run of a lane begins a new conversation; the one that runs is ended.
-    pub(super) fn renew(&mut self, lane: LaneNo) {
+    pub(super) fn renew(&mut self, now: &Now, lane: LaneNo) {
         match self.lanes.get(lane).and_then(|l| l.turn) {
             Some(_) => {
                 self.edit_lane(lane, |l| l.renew = true);
-                self.stop_turn(lane);
+                self.stop_turn(now, lane);
             }
             None => self.edit_lane(lane, |l| l.begin_anew()),
         }

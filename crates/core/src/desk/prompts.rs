@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::id::{LaneNo, PromptNo, TurnNo};
 use crate::principal::Principal;
 use crate::refusal::{Refusal, when};
-use crate::row::{About, EventKind, Harness, Prompt, PromptAnswer, PromptState, Question, Turn};
+use crate::row::{About, EventKind, Harness, Prompt, PromptAnswer, PromptState, Question, Turn, TurnState};
 use crate::text::cut;
 use crate::time::Now;
 
@@ -106,7 +106,10 @@ impl Desk {
         }
         let held = self.prompts.get(no).cloned().or_else(|| loaded.prompt.clone().map(Arc::new));
         let prompt = held.ok_or(Refusal::NoPrompt { id: no.0 })?;
-        if !prompt.open() {
+        // Nobody waits for it where its program is gone, or going.
+        let asks =
+            self.turns.get(prompt.run).is_some_and(|t| t.state == TurnState::Running && t.boot == self.meta.boot);
+        if !prompt.open() || !asks {
             return Err(Refusal::PromptOver { id: no.0, how: how(&prompt) });
         }
         fits(&prompt, &answer)?;
@@ -205,6 +208,6 @@ fn how(prompt: &Prompt) -> String {
     match &prompt.state {
         PromptState::Answered { by, .. } => format!("was {} by {by}", prompt.state.word()),
         PromptState::Withdrawn { why } => format!("was withdrawn on {at}: {why}"),
-        PromptState::Open => format!("is over since {at}"),
+        PromptState::Open => "is over: the program that asked is gone".to_string(),
     }
 }

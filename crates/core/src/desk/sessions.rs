@@ -81,7 +81,7 @@ impl Desk {
         let why = format!("by {}", self.sender(by, None).label);
         let said = why.clone();
         self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why });
-        self.stop_turn(session.lane);
+        self.stop_turn(now, session.lane);
         self.event(now, EventKind::Session, Some(name), None, "stopped", &said);
         self.session_done(session.uid, name)
     }
@@ -120,18 +120,19 @@ impl Desk {
             self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
             self.forget_telling(now, no);
         }
-        self.stop_turn(session.lane);
+        self.stop_turn(now, session.lane);
         self.event(now, EventKind::Session, Some(name), None, "removed", "");
         self.session_done(session.uid, name)
     }
 
-    pub(super) fn stop_turn(&mut self, lane: LaneNo) {
+    pub(super) fn stop_turn(&mut self, now: &Now, lane: LaneNo) {
         let turn = self.lanes.get(lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
         if let Some(turn) = turn.filter(|t| t.state == TurnState::Running) {
             self.edit_turn(turn.no, |t| {
                 t.state = TurnState::Stopping;
                 t.stopping = true;
             });
+            self.end_prompts(now, turn.no);
         }
     }
 

@@ -23,6 +23,7 @@ impl Desk {
         let open = |no: &DeliveryNo| self.deliveries.get(*no).is_some_and(|d| d.state != DeliveryState::Ended);
         if run.busy || self.of_run(run.no).iter().any(open) {
             self.edit_turn(run.no, |t| t.state = TurnState::Lost);
+            self.end_prompts(now, run.no);
             return;
         }
         self.settled_run(now, run, TurnHow::Exit(exit.code), Some(exit));

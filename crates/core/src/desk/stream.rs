@@ -71,11 +71,11 @@ impl Desk {
             return false;
         }
         if lane.turn.is_some() {
-            self.renew(lane_no);
+            self.renew(now, lane_no);
             return false;
         }
         if lane.used {
-            self.renew(lane_no);
+            self.renew(now, lane_no);
         }
         true
     }
@@ -266,6 +266,14 @@ impl Desk {
             let no = DeliveryNo(self.next());
             let recap = Delivery { task: holder, ..Delivery::planned(no, session, lane, DeliveryKind::Recap) };
             self.insert_delivery(recap);
+        }
+    }
+
+    /// What was to be written turned out to hold nothing.
+    pub(super) fn not_needed(&mut self, run: &Turn, no: DeliveryNo, attempt: u32) {
+        let ours = |d: &Delivery| d.run == Some(run.no) && d.attempt == attempt && d.state == DeliveryState::Attempting;
+        if self.deliveries.get(no).is_some_and(|d| ours(d)) {
+            self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shrooms_core::desk::{Input, Landed, TurnFact};
 use shrooms_core::id::{self, DeliveryNo};
-use shrooms_core::row::{Delivery, Fence};
+use shrooms_core::row::{Delivery, DeliveryKind, Fence};
 use shrooms_runner::{claude, crash};
 
 use crate::engine::Inner;
@@ -60,7 +60,17 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, generation: u32, wr
     crash::point("after_settle");
     let result = trace.result;
     let exit = trace.exit.map(|record| super::run::exit(record, result));
+    let said: Vec<DeliveryNo> = written.iter().filter(|d| d.kind == DeliveryKind::Say).map(|d| d.no).collect();
     let landed = landed(inner, fence, generation, written).await;
+    for (no, landed) in landed.iter().filter(|(no, _)| said.contains(no)) {
+        let note = match landed {
+            Landed::No => continue,
+            Landed::Yes => "a message of yours was read; what was done about it was cut off",
+            Landed::Unknown => "whether a message of yours was read cannot be said; it is not repeated",
+        };
+        tracing::debug!(delivery = no.0, note);
+        super::run::log(inner, fence, None, "note", note.to_string());
+    }
     inner.observe(Input::Turn(fence, TurnFact::Trace { began: trace.started, exit, landed })).await;
 }
 

@@ -304,6 +304,10 @@ impl Driver {
         let task = written.task.as_ref().map(|t| t.id.clone());
         let text = tokio::task::spawn_blocking(move || wording::for_model(&me.reader, &me.machine, &session, &written));
         match text.await {
+            Ok(Ok(text)) if text.is_empty() => {
+                self.inner.observe(Input::Turn(self.fence, TurnFact::NotNeeded { delivery: no, attempt })).await;
+                self.seen.rested().await;
+            }
             Ok(Ok(text)) => {
                 self.seen.write(&id, no, attempt, task, &text);
                 let text = self.codec.message(&id, &text);

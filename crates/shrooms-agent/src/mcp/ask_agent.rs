@@ -75,7 +75,10 @@ pub async fn call(server: &Server, input: Input, call: &Call) -> Result<String, 
     if wait {
         return waiting::outcome(server, call, known, notes).await;
     }
-    let known = waiting::offered(server, call, known).await;
+    // Where it stands there, and not only that it was taken.
+    let path = task_path(&known.reference, "")?;
+    let looked = server.context.get(&path).await.and_then(|answer| Known::read(answer, &known.reference));
+    let known = waiting::offered(server, call, looked.unwrap_or(known)).await;
     Ok(shown::task(&known, &[notes, waiting::notes(&known)].concat()))
 }
 

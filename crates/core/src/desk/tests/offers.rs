@@ -181,6 +181,9 @@ rules! {
         taken c
         crash
         trace c landed yes                      -> session c its program starts, written, recap
+        // Its ask was told before it could be said.
+        notneeded c                             -> nothing
+        idle c ''                               -> nothing
         trace tests began
     "
 }

@@ -57,14 +57,26 @@ rules! {
         prompt c p1
         prompt c p2
         allow p2                                -> prompt p2 allowed, the program is told
-        crash                                   -> c:m1 is settled
-        // Answered, but the program that asked is gone.
-        allow p1                                -> prompt p1 allowed; c:m1 working
+        crash                                   -> prompt p1 withdrawn; c:m1 working, is settled
+        allow p1                                -> refused 'was withdrawn on'
         trace c landed yes                      -> c:m1 its program starts, written, recover
         taken c
         prompt c p1                             -> prompt p1 open; c:m1 input-required
         update c:m1 done 'ok'                   -> c:m1 completed 'ok'
         idle c ''                               -> nothing
+    "
+
+    with_a_program_that_is_lost_or_being_ended_its_prompts_are_over "
+        session add c claude
+        send c m1 'look'
+        taken c
+        prompt c p1
+        lost c                                  -> prompt p1 withdrawn; c:m1 working, is settled
+        trace c landed yes
+        taken c
+        prompt c p2
+        session stop c                          -> prompt p2 withdrawn; c:m1 working, is stopped; session c stopped 'by the owner'
+        allow p2                                -> refused 'was withdrawn on'
     "
 
     an_asker_is_not_asked_for_what_a_person_is_asked "

@@ -285,6 +285,11 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             let fact = TurnFact::Background { id: id.to_string(), what: "a build".into(), on: *how == "on" };
             observe(world, Input::Turn(fence(world, session), fact))
         }
+        ["notneeded", session] => {
+            let fence = fence(world, session);
+            let (delivery, attempt) = *written_in(world, fence.turn).first().expect("something that was written");
+            observe(world, Input::Turn(fence, TurnFact::NotNeeded { delivery, attempt }))
+        }
         ["notrun", session] => {
             let fence = fence(world, session);
             let (delivery, attempt) = *written_in(world, fence.turn).first().expect("something that was written");

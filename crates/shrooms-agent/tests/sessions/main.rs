@@ -1,0 +1,32 @@
+//! Sessions of the real Claude Code under real daemons, with the mock model behind them: the worked
+//! example across two machines, and whatever is killed at each of its moments. Each test skips itself,
+//! aloud, where the program or the mock is missing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests start processes, read clocks and fail loudly"
+)]
+
+#[path = "../daemon/http.rs"]
+#[allow(dead_code, reason = "the daemon's tests use all of it")]
+mod http;
+#[path = "../daemon/lab.rs"]
+#[allow(dead_code, reason = "the daemon's tests use all of it")]
+mod place;
+
+mod asker_cut;
+mod both;
+mod cut;
+mod example;
+mod killed;
+mod lab;
+mod life;
+mod lines;
+mod machine;
+mod model;
+mod prompts;
+mod seen;
+mod worker_cut;
