@@ -22,7 +22,7 @@ use crate::error::EngineError;
 /// Inputs decided between two commits: enough to make a sync worth its while under load, few
 /// enough that the first of them does not wait long.
 const BATCH: usize = 256;
-/// The watchdog's pass: the longest that the desk goes without a look at the time.
+/// The longest that the desk goes without a look at the time; the watchdog's pass may be shorter.
 const PASS: Duration = Duration::from_secs(30);
 /// Events are kept for 7 days …
 const FEED_MS: i64 = 7 * 86_400_000;
@@ -65,6 +65,8 @@ pub(crate) struct DeskLoop {
     failing: bool,
     /// When old events were last dropped (wall, ms).
     pruned: i64,
+    /// When the desk was last told that time has passed (served, ms).
+    ticked: i64,
     /// When orphans were last waited for (served, ms).
     reaped: i64,
 }
@@ -90,6 +92,7 @@ impl DeskLoop {
             written: 0,
             failing: false,
             pruned: 0,
+            ticked: 0,
             reaped: 0,
         }
     }
@@ -173,7 +176,13 @@ impl DeskLoop {
         }
         let served = self.clock.now().served;
         let due = self.desk.next_wake().map(|at| (at - served).max(1).unsigned_abs());
-        due.map_or(PASS, |ms| Duration::from_millis(ms).min(PASS))
+        let pass = self.pass();
+        due.map_or(pass, |ms| Duration::from_millis(ms).min(pass))
+    }
+
+    /// The longest that the desk goes without a look at the time.
+    fn pass(&self) -> Duration {
+        Duration::from_secs(self.inner.settings.watchdog.pass_secs.into()).min(PASS)
     }
 
     fn decide(&mut self, requests: Vec<(Box<Request>, Reply)>, main: &tokio::runtime::Handle) {
@@ -193,9 +202,14 @@ impl DeskLoop {
             };
             answers.push((reply, answer));
         }
-        if self.kept.is_empty() && answers.is_empty() {
+        let idle = self.kept.is_empty() && answers.is_empty();
+        // However much comes in, time passes.
+        if idle || now.served - self.ticked >= self.pass().as_millis() as i64 {
+            self.ticked = now.served;
             // A tick cannot be refused either.
             let _ = self.desk.handle(now, Input::Tick);
+        }
+        if idle {
             self.inner.hub.sweep();
             if now.served - self.reaped >= PASS.as_millis() as i64 {
                 self.reaped = now.served;

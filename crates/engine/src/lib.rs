@@ -17,7 +17,7 @@ mod live;
 mod wording;
 
 pub use clock::{Source, SystemClock};
-pub use crash_points::CRASH_POINTS;
+pub use crash_points::{CRASH_POINTS, STREAM_CRASH_POINTS};
 pub use effects::ask::MAX_SEQ;
 pub use engine::{Config, Engine, Harnesses};
 pub use error::EngineError;

@@ -15,6 +15,7 @@ mod daemon {
     pub mod http;
     pub mod jobs;
     pub mod lab;
+    pub mod owner;
     pub mod places;
     pub mod storm;
     pub mod surface;

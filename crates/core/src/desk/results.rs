@@ -144,7 +144,7 @@ impl Desk {
             self.take_in(now, no, seen);
             let seq = self.asks.get(no).filter(|a| has_outcome(a)).and_then(|a| a.known.as_ref()).map(|k| k.seq);
             if let Some(seq) = seq {
-                self.edit_ask(no, |a| a.offered = Some(Offer { call, seq }));
+                self.edit_ask(no, |a| a.offered = Some(Offer { call, seq, seen: false }));
                 self.drop_telling(no);
             }
         }
@@ -156,12 +156,11 @@ impl Desk {
         let is = |a: &Ask| a.offered.as_ref().is_some_and(|o| o.call == call);
         let offered: Vec<AskNo> = self.asks_of(run.session).filter(|a| is(a)).map(|a| a.no).collect();
         for no in offered {
-            let told = self.asks.get(no).is_some_and(|a| is_offered(a) && !self.is_awaited_by_another(a, run.task));
-            self.edit_ask(no, |a| {
-                a.offered = None;
-                a.told |= told;
-            });
-            if !told {
+            let seen = self.asks.get(no).is_some_and(|a| is_offered(a) && !self.is_awaited_by_another(a, run.task));
+            if seen {
+                self.edit_ask(no, |a| a.offered.iter_mut().for_each(|o| o.seen = true));
+            } else {
+                self.edit_ask(no, |a| a.offered = None);
                 self.plan_result(now, no);
             }
         }
@@ -172,7 +171,12 @@ impl Desk {
     pub(super) fn end_offers(&mut self, now: &Now, session: SessionUid, cut_off: bool) {
         let offered: Vec<AskNo> = self.asks_of(session).filter(|a| a.offered.is_some()).map(|a| a.no).collect();
         for no in offered {
-            self.edit_ask(no, |a| a.offered = None);
+            let told = |a: &Ask| !cut_off && is_offered(a) && a.offered.as_ref().is_some_and(|o| o.seen);
+            let told = self.asks.get(no).is_some_and(|a| told(a));
+            self.edit_ask(no, |a| {
+                a.offered = None;
+                a.told |= told;
+            });
             if self.asks.get(no).is_some_and(|a| has_outcome(a)) {
                 self.plan_result(now, no);
             }

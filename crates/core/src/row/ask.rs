@@ -83,6 +83,10 @@ pub struct Offer {
     pub call: String,
     /// The change of the task that was offered.
     pub seq: u32,
+    /// The harness has shown the return. It is told with the end of that turn: what is shown is not
+    /// on the harness's disk yet.
+    #[serde(default)]
+    pub seen: bool,
 }
 
 /// Who asked.

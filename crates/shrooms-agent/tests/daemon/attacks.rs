@@ -259,10 +259,19 @@ fn a_launcher_that_is_stopped_itself_does_not_block_its_session_and_no_dead_are_
     home.add(
         "a",
         lab.dir.path(),
-        &[&lab.script("a.sh", "read -r how; [ \"$how\" = hold ] && kill -STOP $PPID && sleep 600; echo fine")],
+        &[&lab.script("a.sh", "read -r how; [ \"$how\" = hold ] && { until [ -e held ]; do sleep 0.02; done; kill -STOP $PPID; sleep 600; }; echo fine")],
     );
     home.cli(&["a2a", "send", "--id", "one", "a", "hold"]);
     poll("it works", || state(&home.task("a:one")) == "working");
+    // Not before: a launcher that is stopped before it has said that the program runs says nothing.
+    std::fs::write(lab.path("held"), "").unwrap();
+    let stopped = || {
+        std::fs::read_dir("/proc").unwrap().flatten().any(|e| {
+            let status = std::fs::read_to_string(e.path().join("status")).unwrap_or_default();
+            status.contains("State:\tT") && status.contains(&format!("PPid:\t{}\n", home.pid()))
+        })
+    };
+    poll("its launcher is stopped", stopped);
     assert_eq!(home.cli(&["a2a", "cancel", "a:one"]).code, 0);
     home.cli(&["a2a", "send", "--id", "two", "a", "x"]);
     let task = home.outcome("a:two");

@@ -28,7 +28,11 @@ fn every_bad_input_is_a_result_that_says_what_is_wrong() {
         ("ask_agent", json!({"to": "tets", "text": "x"}), "did you mean"),
         ("ask_agent", json!({"to": "laptop/tets", "text": "x"}), "no session 'tets'"),
         ("ask_agent", json!({"to": "desk/tests", "text": "x"}), "desk"),
-        ("ask_agent", json!({"task": "tests:m", "text": "x", "fresh": true}), "fresh and context are for a new task"),
+        (
+            "ask_agent",
+            json!({"task": "tests:m", "text": "x", "fresh": true}),
+            "fresh, context and require are for a new task",
+        ),
         ("ask_agent", json!({"task": "tests:m", "text": "x", "title": "t"}), "leave out task"),
         ("ask_agent", json!({"task": "laptop/tests:m", "to": "build", "text": "x"}), "is not the agent of task"),
         ("ask_agent", json!({"task": "tests", "text": "x"}), "SESSION:MESSAGE-ID"),

@@ -28,5 +28,6 @@ mod lines;
 mod machine;
 mod model;
 mod prompts;
+mod quiet;
 mod seen;
 mod worker_cut;

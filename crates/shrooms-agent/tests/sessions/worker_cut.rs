@@ -16,6 +16,14 @@ fn crash_at(test: &str, cases: &[(&str, Ran)]) {
 }
 
 #[test]
+fn every_crash_point_of_programs_that_stay_has_a_case() {
+    let cases = concat!(include_str!("worker_cut.rs"), include_str!("asker_cut.rs"));
+    for point in shrooms_engine::STREAM_CRASH_POINTS {
+        assert!(cases.contains(&format!("\"{point}")), "no case for the crash point {point}");
+    }
+}
+
+#[test]
 fn a_crash_before_the_write_or_after_it_loses_nothing() {
     let test = "a_crash_before_the_write_or_after_it_loses_nothing";
     crash_at(

@@ -10,8 +10,8 @@ rules! {
         began tests
         exit tests 0 'fine'                     -> tests:a1 completed 'fine'; ask a1 ended completed 'fine'
         offer a1 call-1 by c                    -> nothing
-        seen c call-1                           -> ask a1 told
-        idle c ''                               -> nothing
+        seen c call-1                           -> nothing
+        idle c ''                               -> ask a1 told
         show c:m1                               -> c:m1 working, delivered, started, from the owner
     "
 
@@ -45,6 +45,23 @@ rules! {
         idle c ''                               -> ask a1 brought 'fine' to c, a repeat
     "
 
+    what_was_shown_and_cut_off_comes_again_marked "
+        session add c claude
+        session add tests
+        send c m1 'look'
+        taken c
+        ask a1 home/tests 'run' by c
+        began tests
+        exit tests 0 'fine'
+        offer a1 call-1 by c
+        seen c call-1                           -> nothing
+        lost c                                  -> c:m1 is settled
+        trace c landed yes                      -> c:m1 its program starts, written, recover
+        taken c
+        idle c ''                               -> ask a1 brought 'fine' to c, a repeat
+        taken c                                 -> ask a1 told
+    "
+
     a_question_is_offered_and_so_is_what_comes_after_its_answer "
         session add c claude
         session add w claude
@@ -54,13 +71,14 @@ rules! {
         taken w                                 -> w:a1 working; ask a1 open working
         update w:a1 blocked 'which?'            -> w:a1 input-required 'which?'; ask a1 open input-required 'which?'
         offer a1 call-1 by c
-        seen c call-1                           -> ask a1 told
+        seen c call-1                           -> nothing
         idle w ''
-        send w:a1 f1 'this' by c                -> w:a1 submitted, pending 1, written, answer 'this'; ask a1 open submitted, not told
+        send w:a1 f1 'this' by c                -> w:a1 submitted, pending 1, written, answer 'this'; ask a1 open submitted
         taken w                                 -> w:a1 working, pending 0; ask a1 open working
         update w:a1 done 'ok'                   -> w:a1 completed 'ok'; ask a1 ended completed 'ok'
         offer a1 call-2 by c
-        seen c call-2                           -> ask a1 told
+        seen c call-2                           -> nothing
+        idle c ''                               -> ask a1 told
     "
 
     news_after_an_offer_is_told_by_itself "
