@@ -103,7 +103,10 @@ impl Desk {
 
     /// What else the asker has said on the task meanwhile goes with the delivery.
     pub(super) fn take_along(&mut self, lane: LaneNo, delivery: &Delivery) -> Vec<TextRef> {
-        if delivery.task.is_none() || delivery.kind == DeliveryKind::Result {
+        // The texts of the others have no place for more.
+        if delivery.task.is_none()
+            || !matches!(delivery.kind, DeliveryKind::Task | DeliveryKind::Answer | DeliveryKind::Correction)
+        {
             return Vec::new();
         }
         let planned: Vec<DeliveryNo> = self.index.planned.get(&lane).into_iter().flatten().copied().collect();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::id::{DeliveryNo, LaneNo, SessionUid, TaskNo};
 use crate::row::{
-    Delivery, DeliveryKind, DeliveryState, Ending, EventKind, Fence, Session, SessionState, Task, Turn, TurnHow,
-    TurnState,
+    Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, EventKind, Fence, Session, SessionState, Task, Turn,
+    TurnHow, TurnState,
 };
 use crate::text::Text;
 use crate::time::Now;
@@ -139,11 +139,12 @@ impl Desk {
             return;
         }
         let unread = self.unread(delivery.lane, task.no);
+        let answers = ends_wait(&task, delivery);
         self.edit_task(task.no, |t| {
             t.delivered.get_or_insert(now.stamp());
             t.started.get_or_insert(now.stamp());
             // Only what the asker said ends a wait for the asker.
-            t.blocked &= delivery.kind == DeliveryKind::Task && delivery.extra.is_empty();
+            t.blocked &= !answers;
             t.pending = unread;
             t.waiting = false;
             t.hushed = None;
@@ -155,15 +156,36 @@ impl Desk {
             t.changed = now.stamp();
             t.seq += 1;
         });
+        if self.tasks.get(task.no).is_some_and(|t| t.awaits_asker()) {
+            self.release(task.no);
+        }
         self.note(now, task.no, "");
         self.tell(now, task.no);
     }
 
-    /// What the asker has said on a task that is still to be delivered.
+    /// What the asker has said on a task that its worker has not read.
     fn unread(&self, lane: LaneNo, task: TaskNo) -> u32 {
-        let planned = self.index.planned.get(&lane).into_iter().flatten().filter_map(|no| self.deliveries.get(*no));
-        let said = |d: &&Arc<Delivery>| matches!(d.kind, DeliveryKind::Answer | DeliveryKind::Correction);
-        planned.filter(|d| d.task == Some(task)).filter(said).count() as u32
+        let said = |d: &Delivery| matches!(d.kind, DeliveryKind::Answer | DeliveryKind::Correction);
+        let of_task = self.undelivered(lane).filter(|d| d.task == Some(task));
+        of_task.map(|d| u32::from(said(d)) + u32::try_from(d.extra.len()).unwrap_or(u32::MAX)).sum()
+    }
+
+    /// What is to be written in a lane, or is written and not taken.
+    pub(super) fn undelivered(&self, lane: LaneNo) -> impl Iterator<Item = &Arc<Delivery>> {
+        let planned = self.index.planned.get(&lane).into_iter().flatten();
+        let run = self.lanes.get(lane).and_then(|l| l.turn);
+        let written = run.and_then(|run| self.index.written.get(&run)).into_iter().flatten();
+        let rows: std::collections::BTreeSet<DeliveryNo> = planned.chain(written).copied().collect();
+        let rows = rows.into_iter().filter_map(|no| self.deliveries.get(no));
+        rows.filter(|d| matches!(d.state, DeliveryState::Planned | DeliveryState::Attempting))
+    }
+
+    /// What was taken and turned out not to have been read is unread again.
+    pub(super) fn recount_unread(&mut self, delivery: &Delivery) {
+        let said = matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction);
+        let Some(task) = delivery.task.filter(|_| said) else { return };
+        let unread = self.unread(delivery.lane, task);
+        self.edit_task(task, |t| t.pending = unread);
     }
 
     fn finished(&mut self, now: &Now, turn: &Turn, exit: Exit) {
@@ -355,4 +377,15 @@ fn outcome(exit: &Exit) -> (Ending, Text) {
     };
     let text = if words.is_empty() { reason } else { format!("{reason}\n\n{words}") };
     (Ending::Failed, Text::new(text))
+}
+
+/// Only what the asker said ends a wait for the asker; to a program that stays, what was said after
+/// the question.
+fn ends_wait(task: &Task, delivery: &Delivery) -> bool {
+    if task.ends_by == EndsBy::Exit {
+        return !(delivery.kind == DeliveryKind::Task && delivery.extra.is_empty());
+    }
+    let asked = task.question.map_or(0, |q| q.no);
+    let said = delivery.text.filter(|_| matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction));
+    said.iter().chain(&delivery.extra).any(|t| t.no > asked)
 }

@@ -22,7 +22,8 @@ pub const MAX_ANSWER: usize = 65_536;
 impl Desk {
     /// The harness waits for a person.
     pub(super) fn prompted(&mut self, now: &Now, run: &Turn, key: String, asked: Asked) {
-        if run.boot != self.meta.boot || self.prompts_of(run.no).any(|p| p.key == key) {
+        let runs = run.state == TurnState::Running && run.boot == self.meta.boot;
+        if !runs || self.prompts_of(run.no).any(|p| p.key == key) {
             return;
         }
         let full = self.prompts_of(run.no).filter(|p| p.open()).count() >= MAX_PROMPTS;

@@ -81,6 +81,11 @@ impl Desk {
                 a.telling = None;
             }
         });
+        // A task that was to go on with it waits on, and not with the lane.
+        let parent = ask.parent.and_then(|no| self.tasks.get(no)).filter(|t| over && t.waiting).map(|t| t.no);
+        if let Some(parent) = parent {
+            self.release(parent);
+        }
     }
 
     /// The turn that brought a result is over. News that came meanwhile is brought by the next.
@@ -142,7 +147,10 @@ impl Desk {
         // A call that outlived its turn shows nothing any more: a turn brings the outcome.
         if works && call.len() <= MAX_CALL {
             self.take_in(now, no, seen);
-            let seq = self.asks.get(no).filter(|a| has_outcome(a)).and_then(|a| a.known.as_ref()).map(|k| k.seq);
+            // Told already, or shown through another call of this turn: that one counts.
+            let shown = |a: &Ask| is_offered(a) && a.offered.as_ref().is_some_and(|o| o.seen);
+            let wanted = |a: &&std::sync::Arc<Ask>| has_outcome(a) && !a.told && !shown(a);
+            let seq = self.asks.get(no).filter(wanted).and_then(|a| a.known.as_ref()).map(|k| k.seq);
             if let Some(seq) = seq {
                 self.edit_ask(no, |a| a.offered = Some(Offer { call, seq, seen: false }));
                 self.drop_telling(no);
@@ -241,7 +249,7 @@ fn is_offered(ask: &Ask) -> bool {
 }
 
 /// Something that whoever asked is to be told: a question, or the end.
-fn has_outcome(ask: &Ask) -> bool {
+pub(super) fn has_outcome(ask: &Ask) -> bool {
     !ask.open() || ask.known.as_ref().is_some_and(|k| k.state == State::InputRequired.word())
 }
 

@@ -4,7 +4,7 @@
 use crate::id::{DeliveryNo, MessageNo, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::{Refusal, when};
-use crate::row::{Delivery, DeliveryKind, DeliveryState, EventKind, Message};
+use crate::row::{Delivery, DeliveryKind, EventKind, Message};
 use crate::text::{Text, cut};
 use crate::time::Now;
 
@@ -52,15 +52,7 @@ impl Desk {
             }
             return Ok(Done::Said { made: false });
         }
-        let waits = |d: &Delivery| {
-            let unread = matches!(d.state, DeliveryState::Planned | DeliveryState::Attempting);
-            d.kind == DeliveryKind::Say && unread
-        };
-        let planned = self.index.planned.get(&session.lane).into_iter().flatten();
-        let run = self.lanes.get(session.lane).and_then(|l| l.turn);
-        let written = run.and_then(|run| self.index.written.get(&run)).into_iter().flatten();
-        let all: std::collections::BTreeSet<_> = planned.chain(written).collect();
-        let waiting = all.into_iter().filter_map(|no| self.deliveries.get(*no)).filter(|d| waits(d)).count();
+        let waiting = self.undelivered(session.lane).filter(|d| d.kind == DeliveryKind::Say).count();
         if waiting >= MAX_SAID {
             return Err(Refusal::TooManySaid { name: session.name.clone(), waiting });
         }

@@ -125,7 +125,10 @@ impl Desk {
                 });
                 self.renew_result(no);
             }
-            (Landed::No, kind) if !over && kind != DeliveryKind::Reminder => self.edit_delivery(no, again),
+            (Landed::No, kind) if !over && kind != DeliveryKind::Reminder => {
+                self.edit_delivery(no, again);
+                self.recount_unread(delivery);
+            }
             (_, DeliveryKind::Reminder) => {
                 self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
                 recover = delivery.task.filter(|_| read != Landed::No);
@@ -178,11 +181,17 @@ impl Desk {
             let over = delivery.task.is_some_and(|t| self.tasks.get(t).is_none_or(|t| !t.open()));
             // A person's message and a result wait for the session to start again.
             let waits = matches!(delivery.kind, DeliveryKind::Say | DeliveryKind::Result);
-            let ends = over && !waits || given_up.is_some() && no == run.cause && !waits;
+            let ends = over && !waits || given_up.is_some() && no == run.cause && !waits || self.is_gone(run.session);
             self.edit_delivery(no, |d| {
                 d.state = if ends { DeliveryState::Ended } else { DeliveryState::Planned };
                 d.run = None;
+                // A task that ended meanwhile takes no lane any more.
+                d.task = d.task.filter(|_| ends || !over);
             });
+            match ends {
+                true => self.forget_telling(now, no),
+                false => self.renew_result(no),
+            }
             if let (Some(why), Some(task), true) = (given_up, delivery.task, no == run.cause && !waits) {
                 let text = format!("could not be started, three times in ten minutes: {why}");
                 self.end(now, task, Ending::Failed, &Text::new(text));

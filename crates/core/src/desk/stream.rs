@@ -37,8 +37,11 @@ impl Desk {
             busy = run.busy;
         }
         let planned: Vec<DeliveryNo> = self.index.planned.get(&lane_no).into_iter().flatten().copied().collect();
-        let asked = self.is_prompting(lane_no);
-        let fits = |d: &&std::sync::Arc<Delivery>| self.fits(d, busy, asked, lane.holder);
+        // Nothing is written to a program that waits for a person.
+        if self.is_prompting(lane_no) {
+            return None;
+        }
+        let fits = |d: &&std::sync::Arc<Delivery>| self.fits(d, busy, lane.holder);
         let next = planned.iter().filter_map(|no| self.deliveries.get(*no)).filter(fits);
         if let Some(delivery) = next.min_by_key(|d| (rank(d), d.no)) {
             return Some(delivery.no);
@@ -81,23 +84,36 @@ impl Desk {
     }
 
     /// Whether a delivery may be written now. A task that gave its lane up gets it back only when
-    /// nobody has it; two tasks never share a turn; nothing is written to a program that waits for a
-    /// person (`asked`).
-    fn fits(&self, delivery: &Delivery, busy: bool, asked: bool, holder: Option<TaskNo>) -> bool {
+    /// nobody has it; two tasks never share a turn.
+    fn fits(&self, delivery: &Delivery, busy: bool, holder: Option<TaskNo>) -> bool {
         let task = delivery.task.and_then(|no| self.tasks.get(no));
         if delivery.task.is_some() && task.is_none_or(|t| !t.open()) {
             return false;
         }
         match delivery.kind {
-            // More on what is being worked on goes into the turn.
-            DeliveryKind::Correction => delivery.task == holder && !asked,
-            DeliveryKind::Say => !asked,
+            // More on what is being worked on goes into the turn; on what was and gave the lane up,
+            // when nobody has it.
+            DeliveryKind::Correction if self.first_is_planned(delivery) => false,
+            DeliveryKind::Correction => {
+                let begun = task.is_some_and(|t| t.delivered.is_some());
+                delivery.task == holder || !busy && holder.is_none() && begun
+            }
+            DeliveryKind::Say => true,
             _ if busy => false,
+            // What waits for its asker does not have the lane.
+            DeliveryKind::Task | DeliveryKind::Recover if task.is_some_and(|t| t.awaits_asker()) => false,
             _ => match self.holds(delivery) {
                 Some(task) => holder.is_none_or(|held| held == task),
                 None => true,
             },
         }
+    }
+
+    /// Whether what a correction is more on is still to be written itself.
+    fn first_is_planned(&self, more: &Delivery) -> bool {
+        let planned = self.index.planned.get(&more.lane).into_iter().flatten();
+        let first = |d: &Delivery| matches!(d.kind, DeliveryKind::Task | DeliveryKind::Answer | DeliveryKind::Recover);
+        planned.filter_map(|no| self.deliveries.get(*no)).any(|d| d.task == more.task && first(d))
     }
 
     /// The task that has the lane with a delivery. News for one that waits for its asker does not
@@ -188,9 +204,12 @@ impl Desk {
     pub(super) fn idle(&mut self, now: &Now, run: &Turn, words: &Text, spent: Spent) {
         self.spend(now, run, spent);
         let last = (!words.is_empty()).then(|| self.keep(words));
+        // What has been written and not been taken yet begins the next turn by itself.
+        let written = self.of_run(run.no).into_iter().filter_map(|no| self.deliveries.get(no));
+        let unread: Vec<_> = written.filter(|d| d.state == DeliveryState::Attempting).cloned().collect();
         self.edit_turn(run.no, |t| {
-            t.busy = false;
-            t.task = None;
+            t.busy = !unread.is_empty();
+            t.task = unread.iter().find_map(|d| d.task);
         });
         self.edit_lane(run.lane, |l| {
             l.quiet_since = now.served;
@@ -213,19 +232,11 @@ impl Desk {
         }
         // Calls that were answered are in the conversation by now, or never will be.
         self.end_offers(now, run.session, false);
-        // What has been written and not been taken yet begins the next turn by itself.
-        let mut written = self.of_run(run.no).into_iter().filter_map(|no| self.deliveries.get(no));
-        if let Some(next) = written.find(|d| d.state == DeliveryState::Attempting) {
-            let task = next.task;
-            self.edit_turn(run.no, |t| {
-                t.busy = true;
-                t.task = task;
-            });
-        } else {
+        if unread.is_empty() {
             self.let_wait(now, run.lane);
         }
         self.turn_over(now, run.lane);
-        if self.lanes.get(run.lane).is_some_and(|l| l.recap) {
+        if self.lanes.get(run.lane).is_some_and(|l| l.recap) && !self.is_gone(run.session) {
             self.plan_recap(run.session, run.lane);
         }
         self.advance(now, run.lane);
@@ -236,7 +247,9 @@ impl Desk {
     fn let_wait(&mut self, now: &Now, lane: LaneNo) {
         let Some(holder) = self.lanes.get(lane).and_then(|l| l.holder) else { return };
         let session = self.tasks.get(holder).map(|t| t.session);
-        let is = |a: &std::sync::Arc<crate::row::Ask>| a.parent == Some(holder) && a.open();
+        // A question that it was told waits for the task, not the task for it.
+        let asks = |a: &crate::row::Ask| a.told && super::results::has_outcome(a);
+        let is = |a: &std::sync::Arc<crate::row::Ask>| a.parent == Some(holder) && a.open() && !asks(a);
         let waits = session.is_some_and(|uid| self.asks_of(uid).any(is));
         let unread = self.planned_for(lane, holder);
         if waits && !unread && self.tasks.get(holder).is_some_and(|t| t.open()) {
@@ -286,13 +299,25 @@ impl Desk {
         }
         let given_up = self.missed(now, no, Retry::Counted) >= super::observe::MISSES;
         let over = delivery.task.is_some_and(|t| self.tasks.get(t).is_none_or(|t| !t.open()));
+        // A person's message and a result wait for the session to start again.
+        let waits = matches!(delivery.kind, DeliveryKind::Say | DeliveryKind::Result);
+        let gone = self.is_gone(run.session);
+        let ends = gone || !waits && (given_up || over);
         self.edit_delivery(no, |d| {
-            d.state = if given_up || over { DeliveryState::Ended } else { DeliveryState::Planned };
+            d.state = if ends { DeliveryState::Ended } else { DeliveryState::Planned };
             d.run = None;
+            d.task = d.task.filter(|_| ends || !over);
         });
-        self.renew_result(no);
-        if let (Some(task), true) = (delivery.task, given_up) {
-            self.end(now, task, Ending::Failed, &Text::from("its program did not take it, three times in ten minutes"));
+        match gone {
+            true => self.forget_telling(now, no),
+            false => self.renew_result(no),
+        }
+        let why = "its program did not take it, three times in ten minutes";
+        if given_up && waits {
+            let session = self.sessions.get(run.session).cloned();
+            self.cannot_start(now, session.as_deref(), why);
+        } else if let (Some(task), true) = (delivery.task, given_up) {
+            self.end(now, task, Ending::Failed, &Text::from(why));
         }
         self.advance(now, run.lane);
     }

@@ -78,8 +78,14 @@ impl Desk {
     /// says comes after its start, and is not undone by that.
     fn spoke(&mut self, now: &Now, task: &Task) {
         let turn = self.lanes.get(task.lane).and_then(|l| l.turn).and_then(|t| self.turns.get(t).cloned());
-        if let Some(turn) = turn.filter(|t| t.task == Some(task.no)) {
-            self.began(now, &turn);
+        match turn {
+            // It may have been told of it by any of what was written to it.
+            Some(turn) if turn.stream => self.edit_task(task.no, |t| {
+                t.delivered.get_or_insert(now.stamp());
+                t.started.get_or_insert(now.stamp());
+            }),
+            Some(turn) if turn.task == Some(task.no) => self.began(now, &turn),
+            _ => {}
         }
     }
 

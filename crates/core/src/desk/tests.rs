@@ -18,6 +18,7 @@ mod blocked;
 mod bounds;
 mod cancel;
 mod crashes;
+mod found;
 mod messages;
 mod offers;
 mod outbox;
