@@ -277,11 +277,18 @@ impl Desk {
         if !ask.open() || ask.known.as_ref().is_some_and(|k| k.seq >= known.seq) {
             return;
         }
+        // Something else of its task changed: it is the same outcome.
+        let same = ask.known.as_ref().is_some_and(|k| (&k.state, k.text) == (&known.state, known.text));
         self.edit_ask(no, |a| {
+            let offered = a.offered.as_mut().filter(|o| same && a.known.as_ref().is_some_and(|k| k.seq <= o.seq));
+            offered.into_iter().for_each(|o| o.seq = o.seq.max(known.seq));
             a.known = Some(known.clone());
             // Each outcome is told: that of a question does not stand for that of the end.
-            a.told = false;
+            a.told &= same;
         });
+        if same {
+            return;
+        }
         if State::is_final(&known.state) {
             self.over(now, no);
         } else if known.state == State::InputRequired.word() {

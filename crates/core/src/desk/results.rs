@@ -81,9 +81,14 @@ impl Desk {
                 a.telling = None;
             }
         });
-        // A task that was to go on with it waits on, and not with the lane.
-        let parent = ask.parent.and_then(|no| self.tasks.get(no)).filter(|t| over && t.waiting).map(|t| t.no);
-        if let Some(parent) = parent {
+        if over {
+            self.waits_on(&ask);
+        }
+    }
+
+    /// A task that was to go on with an outcome that is none any more waits on, and not with the lane.
+    fn waits_on(&mut self, ask: &Ask) {
+        if let Some(parent) = ask.parent.filter(|no| self.tasks.get(*no).is_some_and(|t| t.waiting)) {
             self.release(parent);
         }
     }
@@ -103,12 +108,12 @@ impl Desk {
     }
 
     pub(super) fn drop_telling(&mut self, no: AskNo) {
-        let Some(delivery) = self.asks.get(no).and_then(|a| a.telling) else {
-            return;
-        };
+        let Some(ask) = self.asks.get(no).cloned() else { return };
+        let Some(delivery) = ask.telling else { return };
         if self.deliveries.get(delivery).is_some_and(|d| d.state == DeliveryState::Planned) {
             self.edit_delivery(delivery, |d| d.state = DeliveryState::Ended);
             self.edit_ask(no, |a| a.telling = None);
+            self.waits_on(&ask);
         }
     }
 
@@ -146,11 +151,15 @@ impl Desk {
         }
         // A call that outlived its turn shows nothing any more: a turn brings the outcome.
         if works && call.len() <= MAX_CALL {
+            let shown_seq = seen.as_ref().map(|s| s.seq);
             self.take_in(now, no, seen);
             // Told already, or shown through another call of this turn: that one counts.
             let shown = |a: &Ask| is_offered(a) && a.offered.as_ref().is_some_and(|o| o.seen);
             let wanted = |a: &&std::sync::Arc<Ask>| has_outcome(a) && !a.told && !shown(a);
-            let seq = self.asks.get(no).filter(wanted).and_then(|a| a.known.as_ref()).map(|k| k.seq);
+            let known = self.asks.get(no).filter(wanted).and_then(|a| a.known.as_ref()).map(|k| k.seq);
+            // What is shown may be older than what is known by now.
+            let seq =
+                known.map(|k| (k, shown_seq.unwrap_or(k))).filter(|(k, shown)| shown >= k).map(|(_, shown)| shown);
             if let Some(seq) = seq {
                 self.edit_ask(no, |a| a.offered = Some(Offer { call, seq, seen: false }));
                 self.drop_telling(no);
@@ -245,7 +254,7 @@ const MAX_CALL: usize = 512;
 
 /// The newest outcome is on its way through a tool call.
 fn is_offered(ask: &Ask) -> bool {
-    ask.offered.as_ref().is_some_and(|o| ask.known.as_ref().is_some_and(|k| k.seq == o.seq))
+    ask.offered.as_ref().is_some_and(|o| ask.known.as_ref().is_some_and(|k| k.seq <= o.seq))
 }
 
 /// Something that whoever asked is to be told: a question, or the end.

@@ -85,7 +85,7 @@ impl Desk {
 
     /// Whether a delivery may be written now. A task that gave its lane up gets it back only when
     /// nobody has it; two tasks never share a turn.
-    fn fits(&self, delivery: &Delivery, busy: bool, holder: Option<TaskNo>) -> bool {
+    pub(super) fn fits(&self, delivery: &Delivery, busy: bool, holder: Option<TaskNo>) -> bool {
         let task = delivery.task.and_then(|no| self.tasks.get(no));
         if delivery.task.is_some() && task.is_none_or(|t| !t.open()) {
             return false;
@@ -101,7 +101,11 @@ impl Desk {
             DeliveryKind::Say => true,
             _ if busy => false,
             // What waits for its asker does not have the lane.
-            DeliveryKind::Task | DeliveryKind::Recover if task.is_some_and(|t| t.awaits_asker()) => false,
+            DeliveryKind::Task | DeliveryKind::Recover | DeliveryKind::Reminder
+                if task.is_some_and(|t| t.awaits_asker()) =>
+            {
+                false
+            }
             _ => match self.holds(delivery) {
                 Some(task) => holder.is_none_or(|held| held == task),
                 None => true,
@@ -186,6 +190,13 @@ impl Desk {
         if delivery.run == Some(run.no) && delivery.attempt == attempt {
             self.edit_turn(run.no, |t| t.busy = true);
             self.took(now, &delivery);
+            // What is worked on has the lane, also where it gave it up before it was read.
+            let works = |no: &TaskNo| self.tasks.get(*no).is_some_and(|t| t.open() && !t.blocked && !t.waiting);
+            let free = self.lanes.get(run.lane).is_some_and(|l| l.holder.is_none());
+            if let Some(task) = self.holds(&delivery).filter(works).filter(|_| free) {
+                self.edit_lane(run.lane, |l| l.holder = Some(task));
+                self.advance(now, run.lane);
+            }
         }
     }
 
@@ -232,7 +243,8 @@ impl Desk {
         }
         // Calls that were answered are in the conversation by now, or never will be.
         self.end_offers(now, run.session, false);
-        if unread.is_empty() {
+        // What came to be written just now goes on with it.
+        if !self.turns.get(run.no).is_some_and(|t| t.busy) {
             self.let_wait(now, run.lane);
         }
         self.turn_over(now, run.lane);

@@ -1,6 +1,6 @@
 //! The desk's rules as tables: a script is text in, all that each of its lines did is text out
 //! (`script` says how to write one). What must always hold is checked by `world` after every
-//! commit of every script, and by `random` on scripts that nobody wrote.
+//! commit of every script, and by `random` and `random_stream` on scripts that nobody wrote.
 
 /// One test for each name: its script is checked.
 macro_rules! rules {
@@ -18,6 +18,7 @@ mod blocked;
 mod bounds;
 mod cancel;
 mod crashes;
+mod dice;
 mod found;
 mod messages;
 mod offers;
@@ -26,6 +27,7 @@ mod owner;
 mod prompts;
 mod queue;
 mod random;
+mod random_stream;
 mod say;
 mod script;
 mod sessions;

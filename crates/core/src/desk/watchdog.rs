@@ -91,7 +91,10 @@ impl Desk {
 
     /// Nothing runs in it, in a turn or beside one, and nobody is asked anything.
     fn is_quiet(&mut self, now: &Now, lane: &Lane) -> bool {
-        if self.index.planned.get(&lane.no).is_some_and(|p| !p.is_empty()) || self.is_prompting(lane.no) {
+        // What waits for another task, or for the lane, goes nowhere by itself.
+        let planned = self.index.planned.get(&lane.no).into_iter().flatten();
+        let goes = planned.filter_map(|no| self.deliveries.get(*no)).any(|d| self.fits(d, false, lane.holder));
+        if goes || self.is_prompting(lane.no) {
             return false;
         }
         let Some(run) = lane.turn.and_then(|no| self.turns.get(no)).cloned() else { return true };

@@ -296,4 +296,104 @@ rules! {
         seen c call-1                           -> nothing
         idle c ''                               -> ask a1 told
     "
+
+    a_question_is_told_once_whatever_else_changes_of_its_task "
+        session add c claude
+        session add w claude
+        send c m1 'look'
+        taken c
+        ask a1 home/w 'run' by c
+        taken w
+        prompt w p1
+        update w:a1 blocked 'which?'            -> w:a1 input-required 'which?'; ask a1 open input-required 'which?'
+        idle c ''                               -> ask a1 brought 'which?' to c
+        taken c                                 -> ask a1 told
+        allow p1                                -> prompt p1 allowed, the program is told
+        idle c ''                               -> nothing
+    "
+
+    a_task_whose_answer_is_written_as_its_turn_ends_has_the_lane "
+        session add c claude
+        session add tests
+        say c s1 'run them'
+        taken c
+        ask a1 home/tests 'run' by c
+        began tests
+        idle c ''
+        send c m1 'look'
+        send c m2 'next'
+        taken c
+        ask a2 home/tests 'run' by c
+        exit tests 0 'fine'                     -> tests:a1 completed 'fine'; ask a1 ended completed 'fine'; tests:a2 starts
+        offer a1 call-1 by c
+        update c:m1 blocked 'which?'            -> c:m1 input-required 'which?'
+        send c:m1 f1 'this'                     -> c:m1 submitted, pending 1
+        idle c ''                               -> c:m1 written, answer 'this'
+        taken c                                 -> c:m1 working, pending 0
+        idle c ''                               -> c:m1 waits for its ask; ask a1 brought 'fine' to c
+    "
+
+    a_task_that_is_read_after_an_interrupt_has_the_lane_again "
+        session add c claude
+        send c m1 'look'
+        send c m2 'next'
+        busy c
+        session interrupt c                     -> c:m1 is interrupted
+        // What was cut short is a turn of its own accord.
+        idle c ''                               -> nothing
+        taken c                                 -> c:m1 working
+        idle c ''                               -> nothing
+    "
+
+    more_on_a_task_that_waits_in_the_queue_keeps_no_reminder_away "
+        session add c claude
+        send c m1 'look'
+        send c m2 'next'
+        taken c
+        idle c ''
+        send c:m2 f1 'more'                     -> c:m2 pending 1
+        wait 330                                -> c:m1 written, reminder of c:m1
+    "
+
+    news_for_a_task_that_waits_keeps_no_reminder_away_from_the_one_that_has_the_lane "
+        session add c claude
+        session add tests
+        send c m1 'look'
+        send c m2 'next'
+        taken c
+        ask a1 home/tests 'run' by c
+        idle c ''                               -> c:m1 waits for its ask; c:m2 written
+        taken c
+        idle c ''
+        began tests
+        exit tests 0 'fine'                     -> tests:a1 completed 'fine'; ask a1 ended completed 'fine'
+        wait 330                                -> c:m2 written, reminder of c:m2
+    "
+
+    a_task_that_waits_does_not_hold_the_lane_for_a_question_that_was_answered "
+        session add c claude
+        session add w claude
+        send c m1 'look'
+        taken c
+        ask a1 home/w 'run' by c
+        taken w
+        idle c ''                               -> c:m1 waits for its ask
+        exit c 0
+        update w:a1 blocked 'which?'            -> w:a1 input-required 'which?'; ask a1 open input-required 'which?', its program starts, brought 'which?' to c
+        never c soon 'no'
+        send w:a1 f1 'this'
+        wait 1                                  -> nothing
+        send c m2 'next'                        -> c:m2 submitted, its program starts, written
+    "
+
+    nobody_is_reminded_of_a_task_that_came_to_wait_for_its_asker "
+        session add c claude
+        send c m1 'look'
+        taken c
+        idle c ''
+        wait 330                                -> c:m1 written, reminder of c:m1
+        update c:m1 blocked 'which?'            -> c:m1 input-required 'which?'
+        notrun c
+        idle c ''                               -> nothing
+    "
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::dice::Dice;
 use super::world::World;
 use crate::desk::{AskFact, AskReq, Done, Exit, Input, OutboxFact, ReportReq, Request, Retry, SendReq, Target};
 use crate::desk::{TurnFact, Word};
@@ -15,27 +16,6 @@ use crate::text::Text;
 use crate::time::Boot;
 
 const SESSIONS: [&str; 3] = ["one", "again", "turns"];
-
-/// SplitMix64: the same seed, the same script.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % sides as u64) as usize
-    }
-
-    fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
-        (!from.is_empty()).then(|| from[self.roll(from.len())].clone())
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.roll(n) == 0
-    }
-}
 
 #[test]
 fn whatever_happens_and_wherever_it_stops_every_task_is_what_it_was_or_honestly_marked() {
@@ -130,10 +110,10 @@ fn act(world: &mut World, dice: &mut Dice) {
         _ if dice.one_in(6) => {
             ask_for(
                 world,
-                Some(Request::RemoveSession { by: Principal::Owner, name: dice.pick(&SESSIONS).unwrap().into() }),
+                Some(Request::RemoveSession { by: Principal::Owner, name: dice.pick(SESSIONS).unwrap().into() }),
             );
         }
-        _ => add(world, dice.pick(&SESSIONS).unwrap()),
+        _ => add(world, dice.pick(SESSIONS).unwrap()),
     }
 }
 
@@ -157,24 +137,24 @@ fn principal(world: &World, dice: &mut Dice) -> Principal {
     match dice.roll(4) {
         0 => Principal::Owner,
         1 => world.principal("@laptop"),
-        _ => world.principal(dice.pick(&SESSIONS).unwrap()),
+        _ => world.principal(dice.pick(SESSIONS).unwrap()),
     }
 }
 
 fn a_task(world: &World, dice: &mut Dice) -> Option<Arc<Task>> {
     let open: Vec<_> = world.store.tasks.values().filter(|t| t.open()).cloned().collect();
     let all: Vec<_> = world.store.tasks.values().cloned().collect();
-    if dice.one_in(5) { dice.pick(&all) } else { dice.pick(&open) }
+    if dice.one_in(5) { dice.pick(all) } else { dice.pick(open) }
 }
 
 fn request(world: &World, dice: &mut Dice) -> Option<Request> {
     let by = principal(world, dice);
     let task = a_task(world, dice);
     match (dice.roll(10), task) {
-        (0..3, _) => Some(send(dice.pick(&SESSIONS).unwrap(), None, by, dice)),
+        (0..3, _) => Some(send(dice.pick(SESSIONS).unwrap(), None, by, dice)),
         (3..6, Some(t)) => Some(send("one", Some(t.id.clone()), by, dice)),
         (6 | 7, Some(t)) => {
-            let word = dice.pick(&[Word::Done, Word::Failed, Word::Blocked, Word::Blocked])?;
+            let word = dice.pick([Word::Done, Word::Failed, Word::Blocked, Word::Blocked])?;
             // Mostly of one that has begun, by its own session: that is what workers say.
             let begun = world.store.tasks.values().filter(|t| t.open() && t.dispatched).cloned().collect::<Vec<_>>();
             let t = if dice.one_in(4) { t } else { begun.get(dice.roll(begun.len().max(1))).cloned().unwrap_or(t) };
@@ -210,7 +190,7 @@ fn send(session: &str, task: Option<String>, by: Principal, dice: &mut Dice) -> 
 }
 
 fn ask(dice: &mut Dice, world: &World) -> Option<Request> {
-    let session: String = dice.pick(&SESSIONS)?.into();
+    let session: String = dice.pick(SESSIONS)?.into();
     let by = if dice.one_in(2) { principal(world, dice) } else { world.principal("turns") };
     let (agent, to) = match dice.one_in(2) {
         true => (format!("home/{session}"), Target::Here { session }),
@@ -240,7 +220,7 @@ fn ask(dice: &mut Dice, world: &World) -> Option<Request> {
 fn an_ask(world: &World, dice: &mut Dice) -> Option<Arc<Ask>> {
     let open: Vec<_> = world.store.asks.values().filter(|a| a.open()).cloned().collect();
     let all: Vec<_> = world.store.asks.values().cloned().collect();
-    if dice.one_in(3) { dice.pick(&all) } else { dice.pick(&open) }
+    if dice.one_in(3) { dice.pick(all) } else { dice.pick(open) }
 }
 
 fn on_ask(world: &World, dice: &mut Dice) -> Option<Request> {
@@ -262,7 +242,7 @@ fn some_text(dice: &mut Dice) -> Option<Text> {
 }
 
 fn on_session(dice: &mut Dice) -> Option<Request> {
-    let (by, name) = (Principal::Owner, dice.pick(&SESSIONS)?.to_string());
+    let (by, name) = (Principal::Owner, dice.pick(SESSIONS)?.to_string());
     Some(match dice.roll(3) {
         0 => Request::StopSession { by, name },
         _ => Request::StartSession { by, name },
@@ -282,7 +262,7 @@ fn exit(dice: &mut Dice) -> Exit {
 /// A word about a turn that is under way, as it could be seen by then.
 fn turn(world: &mut World, dice: &mut Dice) {
     let open: Vec<TurnNo> = world.store.turns.values().filter(|t| t.ended.is_none()).map(|t| t.no).collect();
-    let Some(no) = dice.pick(&open) else { return };
+    let Some(no) = dice.pick(open) else { return };
     let turn = world.store.turns[&no].clone();
     let fence = world.turns.iter().map(|(_, f)| *f).find(|f| f.turn == no).unwrap();
     let taken = world.store.deliveries[&turn.cause].state == DeliveryState::Taken;
@@ -295,7 +275,7 @@ fn turn(world: &mut World, dice: &mut Dice) {
         false => match dice.roll(6) {
             0 | 1 => TurnFact::Began,
             2 if !taken => {
-                let retry = dice.pick(&[Retry::Soon, Retry::Disk, Retry::Counted]).unwrap();
+                let retry = dice.pick([Retry::Soon, Retry::Disk, Retry::Counted]).unwrap();
                 TurnFact::NeverBegan { why: "no".into(), retry }
             }
             3 => TurnFact::Lost,
@@ -309,7 +289,7 @@ fn turn(world: &mut World, dice: &mut Dice) {
 /// A word about any turn there ever was, or about none.
 fn late(world: &mut World, dice: &mut Dice) {
     let over: Vec<Fence> = world.turns.iter().map(|(_, f)| *f).collect();
-    let Some(mut fence) = dice.pick(&over) else { return };
+    let Some(mut fence) = dice.pick(over) else { return };
     let ended = world.store.turns[&fence.turn].ended.is_some();
     if !ended {
         match dice.one_in(2) {
@@ -349,7 +329,7 @@ fn away(world: &mut World, dice: &mut Dice) {
 
 fn outbox(world: &mut World, dice: &mut Dice) {
     let rows: Vec<_> = world.store.outbox.keys().copied().collect();
-    let Some(no) = dice.pick(&rows) else { return };
+    let Some(no) = dice.pick(rows) else { return };
     let fact = match dice.one_in(3) {
         true => OutboxFact::Confirmed,
         false => OutboxFact::Failed { why: "away".into() },
