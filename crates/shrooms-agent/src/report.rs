@@ -81,8 +81,13 @@ impl std::fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl From<anyhow::Error> for Failure {
+    /// With its causes, but for those that it names itself.
     fn from(error: anyhow::Error) -> Self {
-        Failure::new(format!("{error:#}"))
+        let add = |said: String, cause: &(dyn std::error::Error + 'static)| {
+            let cause = cause.to_string();
+            if said.contains(&cause) { said } else { format!("{said}: {cause}") }
+        };
+        Failure::new(error.chain().skip(1).fold(error.to_string(), add))
     }
 }
 
@@ -130,6 +135,18 @@ mod tests {
         }
         assert_eq!(end(Err(Failure::new("no"))), ExitCode::FAILURE);
         assert_eq!(end(Err(Failure::ReaderGone)), ExitCode::SUCCESS);
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = || io::Error::other("in use");
+        for (error, text) in [
+            (anyhow::Error::new(cause()), "in use"),
+            (anyhow::Error::new(cause()).context("cannot start"), "cannot start: in use"),
+            (anyhow::Error::new(cause()).context("in use. Choose another"), "in use. Choose another"),
+        ] {
+            assert_eq!(Failure::from(error), Failure::new(text));
+        }
     }
 
     #[test]

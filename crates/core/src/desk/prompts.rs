@@ -177,7 +177,8 @@ fn fits(prompt: &Prompt, answer: &PromptAnswer) -> Result<(), Refusal> {
         (_, PromptAnswer::Deny { .. }) => Ok(()),
         (About::Permission { suggestions, .. }, PromptAnswer::Allow { always }) => {
             match always.iter().find(|at| **at >= suggestions.len()) {
-                Some(at) => wrong(format!("it has no suggestion {}, only {}", at + 1, suggestions.len())),
+                Some(_) if suggestions.is_empty() => wrong("it suggests nothing to allow for good".to_string()),
+                Some(at) => wrong(format!("it has no suggestion {at}, only 0 to {}", suggestions.len() - 1)),
                 None => Ok(()),
             }
         }

@@ -150,6 +150,18 @@ pub(super) fn within<N: PartialOrd + Display>(name: &str, given: N, least: N, mo
     Ok(given)
 }
 
+/// Longest name of a model, in bytes: those of today's harnesses have less than a hundred.
+const MAX_MODEL: usize = 200;
+
+/// A model's name, as it can stand on a command line; blank = by the harness's own settings.
+pub(super) fn model(given: Option<String>) -> Result<Option<String>, Problem> {
+    let bad = |m: &String| m.len() > MAX_MODEL || m.contains(char::is_control);
+    if given.as_ref().is_some_and(bad) {
+        return Err(Problem::bad(format!("model: must be at most {MAX_MODEL} bytes, on one line")));
+    }
+    Ok(given.map(|m| m.trim().to_string()))
+}
+
 /// A message's id: the given one, or a fresh one.
 pub(super) fn message_id(engine: &Engine, given: Option<String>) -> Result<String, Problem> {
     match given {
@@ -195,6 +207,23 @@ mod tests {
         check(r#"{"to": "a", "refs": [1]}"#, Err("refs: invalid type: integer `1`, expected a string"));
         check("[]", Err("the body must be a JSON object"));
         check("{", Err("the body is not JSON: EOF while parsing an object at line 1 column 1"));
+    }
+
+    #[test]
+    fn a_model_is_what_a_command_line_can_hold() {
+        let long = "x".repeat(MAX_MODEL + 1);
+        for (given, want) in [
+            (None, Ok(None)),
+            (Some(""), Ok(Some(""))),
+            (Some(" opus "), Ok(Some("opus"))),
+            (Some("claude-opus-4[1m]"), Ok(Some("claude-opus-4[1m]"))),
+            (Some("a\0b"), Err(())),
+            (Some("a\nb"), Err(())),
+            (Some(long.as_str()), Err(())),
+        ] {
+            let got = model(given.map(str::to_string));
+            assert_eq!(got.as_ref().map(Option::as_deref).map_err(|_| ()), want, "{given:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use shrooms_core::desk::Request;
 use shrooms_core::row::SessionSet;
 
-use super::input::{Body, Nothing, Part};
+use super::input::{self, Body, Nothing, Part};
 use super::sessions::{self, Session};
 use crate::app::{App, Caller};
 use crate::problem::Problem;
@@ -92,7 +92,7 @@ pub(super) async fn settings(
     let set = SessionSet {
         auto_approve: given.auto_approve,
         fresh_by_agents: given.fresh_by_agents,
-        model: given.model,
+        model: input::model(given.model)?,
         daily_micros: given.daily_usd.map(|usd| (usd * 1e6).round() as u64),
     };
     if set.is_empty() {

@@ -12,7 +12,7 @@ use shrooms_core::row::{Harness, SessionState};
 use shrooms_core::{Kind, Principal, Refusal, Text, near, refusal, text};
 use shrooms_engine::SessionRow;
 
-use super::input::{Asked, Body, Nothing, Part, message_id, within};
+use super::input::{Asked, Body, Nothing, Part, message_id, model, within};
 use super::program;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
@@ -167,6 +167,7 @@ impl New {
             _ => {}
         }
         let command = if claude { vec![app.config.claude.clone()] } else { self.command };
+        let model = model(self.model)?.filter(|m| !m.is_empty());
         let (config, dir) = (app.config.clone(), self.dir);
         let checked = tokio::task::spawn_blocking(move || program::check(&dir, command, &config.path)).await;
         let checked =
@@ -180,9 +181,7 @@ impl New {
             false => problem,
         })?;
         let harness = match kind {
-            HarnessKind::Claude => {
-                Harness::Claude { model: self.model.filter(|m| !m.trim().is_empty()), auto_approve: self.auto_approve }
-            }
+            HarnessKind::Claude => Harness::Claude { model, auto_approve: self.auto_approve },
             HarnessKind::Command | HarnessKind::Scripted => Harness::Command {
                 argv: checked.argv,
                 framed: self.framed,

@@ -90,6 +90,22 @@ fn a_crash_of_the_askers_daemon_at_its_points_asks_once_and_loses_nothing() {
 }
 
 #[test]
+fn an_asker_that_is_killed_at_its_own_prompt_has_asked_nothing() {
+    let test = "an_asker_that_is_killed_at_its_own_prompt_has_asked_nothing";
+    for_all(test, "at the asker's prompt", |mut scene, victim| {
+        scene.lab[LAPTOP].good(&["session", "set", "webapp", "--auto-approve", "off"]);
+        scene.lab[LAPTOP].say("webapp", PERSON);
+        let prompt = scene.lab[LAPTOP].prompt("webapp");
+        assert_eq!(prompt["tool"], "mcp__shrooms__ask_agent", "{prompt}");
+        scene.kill(LAPTOP, victim);
+        scene.learn();
+        let gone = scene.lab[LAPTOP].get(&format!("/v1/prompts/{}", prompt["id"])).json();
+        assert_eq!(gone["state"], "withdrawn", "{victim:?}: {gone}");
+        scene.ends(Ran::Once, &[1]);
+    });
+}
+
+#[test]
 fn a_persons_message_that_was_read_is_not_repeated_and_its_end_is_said() {
     let test = "a_persons_message_that_was_read_is_not_repeated_and_its_end_is_said";
     for_all(test, "the person's message is stored", |mut scene, victim| {

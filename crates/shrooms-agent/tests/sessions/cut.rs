@@ -145,6 +145,7 @@ impl Scene {
         poll(&format!("{}: the task is known", self.case), || {
             self.revive();
             let laptop = &self.lab[LAPTOP];
+            self.allow_what_waits(laptop);
             let asks = laptop.asks();
             if asks.is_empty() && !again && self.lab.starts("webapp") > 0 && laptop.has_event(CUT_OFF) {
                 laptop.say("webapp", "Once more: Ask the review agent.");
@@ -154,6 +155,14 @@ impl Scene {
             self.reference = task.unwrap_or_default().to_string();
             task.is_some()
         });
+    }
+
+    /// Allows what a machine's programs ask; not what those asked that were killed.
+    fn allow_what_waits(&self, machine: &Machine) {
+        for prompt in machine.prompts().iter().filter(|prompt| !self.old.contains(&prompt["id"])) {
+            // It may be withdrawn at this moment.
+            machine.post(&format!("/v1/prompts/{}", prompt["id"]), &json!({"allow": true}));
+        }
     }
 
     /// Starts a daemon again that has crashed; what it had started is gone then.
@@ -204,10 +213,7 @@ impl Scene {
         poll(&format!("{}: the task ends, and both rest", self.case), || {
             self.revive();
             let home = &self.lab[HOME];
-            for prompt in home.prompts().iter().filter(|prompt| !self.old.contains(&prompt["id"])) {
-                // It may be withdrawn at this moment.
-                home.post(&format!("/v1/prompts/{}", prompt["id"]), &json!({"allow": true}));
-            }
+            self.allow_what_waits(home);
             let rests = |machine: &Machine, session| machine.session(session)["state"] == "idle";
             let asks = self.lab[LAPTOP].asks();
             let told = !asks.is_empty() && asks.iter().all(|ask| ask["told"] == true);

@@ -7,7 +7,7 @@ rules! {
         taken c
         prompt c p1                             -> prompt p1 open; c:m1 input-required
         allow p1 by c                           -> refused 'is the owner's to do'
-        allow p1 2                              -> refused 'it has no suggestion 3, only 1'
+        allow p1 2                              -> refused 'it has no suggestion 2, only 0 to 0'
         answer p1 'which?' 'this'               -> refused 'it is a permission'
         allow p1 0                              -> prompt p1 allowed, the program is told; c:m1 working
         deny p1                                 -> refused 'was allowed by the owner; it takes no other answer'

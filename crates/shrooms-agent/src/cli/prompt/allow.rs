@@ -13,7 +13,7 @@ pub struct Args {
     /// The prompt's number, as prompt list shows it
     #[arg(value_name = "ID")]
     id: i64,
-    /// Allow for good what this suggestion of the list says, too (may be given several times)
+    /// Allow for good what this suggestion of the list says, too, from 0 (may be given several times)
     #[arg(long, value_name = "N")]
     always: Vec<usize>,
 }
