@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask test`, `tidy`, `setup`.
+//! The workspace's chores: `cargo xtask test`, `tidy`, `simulate`, `setup`.
 //! One way to run every check, here and in CI, with the same budgets and the same last line.
 //! It must not know the crates' insides: it only reads their sources and runs cargo.
 #![allow(
@@ -10,6 +10,7 @@
 
 mod run;
 mod setup;
+mod simulate;
 mod suites;
 mod tally;
 mod test;
@@ -41,6 +42,13 @@ enum Chore {
     },
     /// Check the house rules that neither rustc nor clippy knows
     Tidy,
+    /// Play scenarios of several machines that live through everything, and check what must always
+    /// hold: --seed N, --scenarios N, --for 10m, --mutants, --coverage, --trace
+    #[command(disable_help_flag = true)]
+    Simulate {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Install what some tests need from this machine
     Setup {
         /// Debian packages, by apt-get (needs root)
@@ -53,6 +61,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Test { quick, suites } => test::run(&root(), quick, &suites),
         Chore::Tidy => tidy::run(&root()),
+        Chore::Simulate { args } => simulate::run(&root(), args),
         Chore::Setup { system: _ } => setup::system(),
     };
     match outcome {

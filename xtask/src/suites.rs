@@ -59,7 +59,7 @@ impl Suite {
     }
 }
 
-pub static SUITES: [Suite; 7] = [
+pub static SUITES: [Suite; 8] = [
     Suite {
         name: "tidy",
         about: "format, clippy, house rules",
@@ -71,6 +71,12 @@ pub static SUITES: [Suite; 7] = [
         about: "the tests of every crate but the binary's end-to-end ones",
         budget: Budget { full: 420, quick: Some(110) },
         steps: core,
+    },
+    Suite {
+        name: "simulate",
+        about: "scenarios of several machines that nobody wrote; rules that are broken on purpose",
+        budget: Budget { full: 420, quick: None },
+        steps: simulate,
     },
     Suite {
         name: "daemon",
@@ -160,6 +166,20 @@ fn core(run: Run) -> Vec<Step> {
         steps.extend(built_tests(what, "--show-output", run.quick));
     }
     steps
+}
+
+/// The simulation's program, with its own profile: fast, and with every check of a debug build.
+pub fn simulation(args: &str) -> Line {
+    cargo(&format!("run --locked --quiet --profile simulate -p shrooms-testkit --bin simulate -- {args}"))
+}
+
+fn simulate(_: Run) -> Vec<Step> {
+    let check = |name, args| Step::Check { name, line: simulation(args), compiles: false };
+    vec![
+        Step::Build(cargo("build --locked --profile simulate -p shrooms-testkit --bin simulate")),
+        check("twenty thousand scenarios", "--seed 1 --scenarios 20000 --coverage"),
+        check("broken rules are found", "--mutants --seed 1"),
+    ]
 }
 
 /// One of the end-to-end test files, with the binary that it drives.
@@ -317,6 +337,17 @@ mod tests {
                 "build cargo test --locked --no-run -p shrooms-agent --bins --features crash-points",
                 "tests cargo test --locked --no-fail-fast -p shrooms-agent --bins --features crash-points -- \
                  --show-output",
+            ],
+        );
+        check(
+            "simulate",
+            false,
+            &[
+                "build cargo build --locked --profile simulate -p shrooms-testkit --bin simulate",
+                "check twenty thousand scenarios cargo run --locked --quiet --profile simulate -p shrooms-testkit --bin \
+                 simulate -- --seed 1 --scenarios 20000 --coverage",
+                "check broken rules are found cargo run --locked --quiet --profile simulate -p shrooms-testkit --bin \
+                 simulate -- --mutants --seed 1",
             ],
         );
         check(

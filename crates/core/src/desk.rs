@@ -4,10 +4,13 @@
 
 mod advance;
 mod asks;
+#[cfg(feature = "simulation")]
+mod check;
 mod due;
 mod input;
 mod limits;
 mod load;
+mod mutant;
 mod observe;
 mod owner;
 mod prompts;
@@ -21,9 +24,6 @@ mod table;
 mod tasks;
 mod watchdog;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -33,12 +33,15 @@ pub use input::{
     AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry,
     Seen, SendReq, Target, TurnFact, Wants, Word,
 };
+pub use mutant::Mutant;
 pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
 pub use say::MAX_SAID;
 
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use crate::refusal::Refusal;
-use crate::row::{Ask, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task, Turn};
+use crate::row::{
+    Ask, AskKey, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task, Turn,
+};
 use crate::settings::Settings;
 use crate::text::{Text, TextRef};
 use crate::time::Now;
@@ -57,6 +60,21 @@ pub struct Place {
     /// This machine's mesh name.
     pub machine: String,
     pub settings: Settings,
+    /// The rule that this desk breaks, to show that the simulation finds it.
+    #[cfg(feature = "simulation")]
+    pub mutant: Option<Mutant>,
+}
+
+impl Place {
+    /// A machine of this name.
+    pub fn new(machine: String, settings: Settings) -> Place {
+        Place {
+            machine,
+            settings,
+            #[cfg(feature = "simulation")]
+            mutant: None,
+        }
+    }
 }
 
 /// All open rows of this machine, and the rules that change them.
@@ -91,6 +109,8 @@ struct Index {
     names: BTreeMap<String, SessionUid>,
     task_ids: BTreeMap<String, TaskNo>,
     messages: BTreeMap<MessageKey, MessageNo>,
+    /// Those that were sent for an ask of another device.
+    of_ask: BTreeMap<AskKey, MessageNo>,
     /// Messages of a task.
     by_task: BTreeMap<TaskNo, Vec<MessageNo>>,
     /// Tasks that wait for their first delivery, by place.
@@ -105,6 +125,8 @@ struct Index {
     prompts: BTreeMap<TurnNo, BTreeSet<PromptNo>>,
     /// Live asks of a session.
     asked: BTreeMap<SessionUid, BTreeSet<AskNo>>,
+    /// Live asks that a task of this machine is for.
+    asked_here: BTreeMap<TaskNo, BTreeSet<AskNo>>,
     /// Turns that work.
     working: BTreeSet<TurnNo>,
     /// Lanes that wait for one of those to end.
@@ -230,12 +252,14 @@ impl Desk {
         for ask in self.asks.remove_touched(|a| !a.live()) {
             self.index.asks.remove(&(ask.agent.clone(), ask.mid.clone()));
             drop_from(&mut self.index.asked, ask.asker(), ask.no);
+            drop_from(&mut self.index.asked_here, ask.task_here(), ask.no);
         }
         for task in self.tasks.remove_touched(|t| !t.open()) {
             self.index.task_ids.remove(&task.id);
             for no in self.index.by_task.remove(&task.no).unwrap_or_default() {
                 if let Some(m) = self.messages.remove(no) {
                     self.index.messages.remove(&MessageKey::of(&m));
+                    m.ask.as_ref().map(|key| self.index.of_ask.remove(key));
                 }
             }
         }

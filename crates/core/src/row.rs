@@ -12,8 +12,8 @@ pub use evidence::{Evidence, Proof, Spent, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Harness, Lane, LaneKind, Session, SessionSet, SessionState};
 pub use task::{
-    AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn, TurnHow,
-    TurnState,
+    AskKey, AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn,
+    TurnHow, TurnState,
 };
 
 use std::sync::Arc;

@@ -73,7 +73,8 @@ pub fn known(task: &Task) -> Known {
         State::InputRequired if !task.awaits_asker() => State::Working,
         state => state,
     };
-    Known { seq: task.seq, state: state.word().to_string(), text: words(task) }
+    let seq = if task.has_outcome() && task.outcome > 0 { task.outcome } else { task.seq };
+    Known { seq, state: state.word().to_string(), text: words(task) }
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ impl Engine {
         sweep(&state, &mark).await?;
         let mut clock = Clock::new(config.clock.clone(), meta.served, boot);
         let machine = config.mesh.me().name.clone();
-        let place = Place { machine: machine.clone(), settings: config.settings.clone() };
+        let place = Place::new(machine.clone(), config.settings.clone());
         let open = store.open_rows()?;
         effects::tidy_all(&state, &open);
         let desk = Desk::load(place, meta.clone(), open, &clock.now());

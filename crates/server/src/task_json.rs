@@ -153,6 +153,9 @@ fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str) -> 
     put(keys::QUEUED, json!(view::state(task) == State::Submitted));
     put(keys::POSITION, json!(place));
     put("shrooms/seq", json!(task.seq));
+    if task.has_outcome() {
+        put("shrooms/outcome", json!(view::known(task).seq));
+    }
     put(keys::ACKNOWLEDGED, json!(task.acked.is_some()));
     put(keys::NUDGES, json!(task.nudges));
     put(keys::STALLED, json!(task.stalled));

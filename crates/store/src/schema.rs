@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use crate::StoreError;
 
 /// The schema that this program writes; migrations go forward only.
-pub const SCHEMA: i64 = 3;
+pub const SCHEMA: i64 = 4;
 
 const STATE: &str = "
 CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), row TEXT NOT NULL);
@@ -51,6 +51,12 @@ CREATE INDEX message_dropped ON message (json_extract(row, '$.dropped[0]'))
     WHERE json_extract(row, '$.dropped[0]') IS NOT NULL;
 ";
 
+/// From version 3: messages by the ask of another device that they were sent for.
+const OF_ASKS: &str = "
+CREATE UNIQUE INDEX message_ask ON message (json_extract(row, '$.ask.device'), json_extract(row, '$.ask.ask'))
+    WHERE json_extract(row, '$.ask.device') IS NOT NULL;
+";
+
 /// The schema's version of a file; 0 = it has no tables.
 pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
     db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))
@@ -63,9 +69,10 @@ pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
         db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
     };
     match version(db, path)? {
-        0 => make(&[STATE, PROMPTS, STONES]),
-        1 => make(&[PROMPTS, STONES]),
-        2 => make(&[STONES]),
+        0 => make(&[STATE, PROMPTS, STONES, OF_ASKS]),
+        1 => make(&[PROMPTS, STONES, OF_ASKS]),
+        2 => make(&[STONES, OF_ASKS]),
+        3 => make(&[OF_ASKS]),
         SCHEMA => Ok(()),
         found => Err(StoreError::Newer { path: path.to_string(), found, known: SCHEMA }),
     }

@@ -24,7 +24,7 @@ fn open(dir: &Path) -> Pair {
     let store = Store::open(dir).unwrap();
     let meta = store.meta().unwrap().unwrap_or_else(|| Meta::new("0123456789abcdef".into()));
     let now = Now { boot: Boot(meta.boot.0 + 1), ..NOW };
-    let place = Place { machine: "home".into(), ..Place::default() };
+    let place = Place::new("home".into(), Default::default());
     let desk = Desk::load(place, meta, store.open_rows().unwrap(), &now);
     let mut pair = Pair { desk, store, wall: NOW.wall, served: 0 };
     pair.commit();
@@ -197,7 +197,9 @@ fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
         store.commit(&[Change::Meta(Meta::new("abc".into()))]).unwrap();
         store
             .db_for_tests()
-            .execute_batch("DROP TABLE prompt; DROP INDEX message_dropped; PRAGMA user_version = 1;")
+            .execute_batch(
+                "DROP TABLE prompt; DROP INDEX message_dropped; DROP INDEX message_ask; PRAGMA user_version = 1;",
+            )
             .unwrap();
     }
     let store = Store::open(dir.path()).unwrap();

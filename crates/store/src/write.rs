@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use shrooms_core::desk::{Loaded, MessageKey, Wants};
 use shrooms_core::id::TaskNo;
-use shrooms_core::row::{Ask, Change, DeliveryState, Gate, Message, Meta, Open, Task};
+use shrooms_core::row::{Ask, AskKey, Change, DeliveryState, Gate, Message, Meta, Open, Task};
 use shrooms_core::{Now, view};
 
 use crate::{StoreError, schema};
@@ -191,6 +191,13 @@ impl Store {
     pub fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         let path = self.path.display().to_string();
         let tx = self.db.transaction().map_err(|e| StoreError::sort(e, &path))?;
+        // A name may go from one session to another within a batch.
+        for change in changes {
+            if let Change::Session(s) = change {
+                let freed = tx.prepare_cached("UPDATE session SET live = 0 WHERE uid = ?1");
+                freed.and_then(|mut free| free.execute([s.uid.0])).map_err(|e| StoreError::sort(e, &path))?;
+            }
+        }
         for change in changes {
             write(&tx, change).map_err(|e| match e {
                 StoreError::Sqlite(e) => StoreError::sort(e, &path),
@@ -213,7 +220,10 @@ impl Store {
             let key = MessageKey { session: task.session, ns: ns.clone(), mid: mid.clone(), in_task: Some(task.no) };
             loaded.message = self.message(&key)?;
         }
-        if let (Some(message), None) = (&loaded.message, &loaded.task) {
+        if let Some(key) = &wants.of_ask {
+            loaded.of_ask = self.of_ask(key)?;
+        }
+        if let (Some(message), None) = (loaded.of_ask.as_ref().or(loaded.message.as_ref()), &loaded.task) {
             loaded.task = self.task("SELECT row FROM task WHERE no = ?1", &message.task.0)?;
         }
         if let Some(id) = &wants.free_id {
@@ -242,6 +252,14 @@ impl Store {
             loaded.ask = self.ask("SELECT row FROM ask WHERE agent = ?1 AND mid = ?2", params![agent, mid])?;
         }
         Ok(loaded)
+    }
+
+    fn of_ask(&self, key: &AskKey) -> Result<Option<Message>, StoreError> {
+        let sql = "SELECT row FROM message WHERE json_extract(row, '$.ask.device') IS NOT NULL
+                   AND json_extract(row, '$.ask.device') = ?1 AND json_extract(row, '$.ask.ask') = ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let row: Option<String> = statement.query_row([&key.device, &key.ask], |r| r.get(0)).optional()?;
+        row.map(|r| parse("message", &r)).transpose()
     }
 
     fn message(&self, key: &MessageKey) -> Result<Option<Message>, StoreError> {
@@ -284,7 +302,8 @@ fn write(tx: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
         Change::Meta(m) => put("INSERT OR REPLACE INTO meta (id, row) VALUES (1, ?1)", &[&json("meta", m)?]),
         Change::Blob(no, text) => put("INSERT INTO blob (no, text) VALUES (?1, ?2)", &[no, &text.as_str()]),
         Change::Session(s) => put(
-            "INSERT OR REPLACE INTO session (uid, name, live, row) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO session (uid, name, live, row) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (uid) DO UPDATE SET name = excluded.name, live = excluded.live, row = excluded.row",
             &[&s.uid.0, &s.name, &s.removed.is_none(), &json("session", s)?],
         ),
         Change::Lane(l) => put(

@@ -84,16 +84,17 @@ impl Desk {
 
     /// A correction waits until its task is one that a run can be started for: one that is in the
     /// queue takes it along when it starts, one that is blocked gets it after its answer. A task
-    /// that was said to be blocked before it began waits for its asker like any other.
+    /// that was said to be blocked before it began, or before a run of it was made again, waits for
+    /// its asker like any other.
     fn may_go(&self, delivery: &Delivery) -> bool {
+        let task = delivery.task.and_then(|no| self.tasks.get(no));
+        let waits = task.is_some_and(|t| t.awaits_asker());
         match delivery.kind {
-            DeliveryKind::Correction => delivery
-                .task
-                .and_then(|no| self.tasks.get(no))
-                .is_some_and(|t| t.open() && t.dispatched && (t.blocked || t.delivered.is_some())),
-            DeliveryKind::Task => !delivery.task.and_then(|no| self.tasks.get(no)).is_some_and(|t| t.awaits_asker()),
-            DeliveryKind::Answer
-            | DeliveryKind::Result
+            DeliveryKind::Correction => {
+                !waits && task.is_some_and(|t| t.open() && t.dispatched && (t.blocked || t.delivered.is_some()))
+            }
+            DeliveryKind::Task | DeliveryKind::Answer => !waits,
+            DeliveryKind::Result
             | DeliveryKind::Recover
             | DeliveryKind::Recap
             | DeliveryKind::Reminder

@@ -13,7 +13,7 @@ use crate::time::Now;
 use crate::view::State;
 
 use super::send::check_bounds;
-use super::{AskFact, AskReq, Desk, Done, Loaded, MAX_ASKS, OutboxFact, ReportReq, SendReq, Target, Wake};
+use super::{AskFact, AskReq, Desk, Done, Loaded, MAX_ASKS, Mutant, OutboxFact, ReportReq, SendReq, Target, Wake};
 
 /// How often an open ask is looked at although its worker's machine reports by itself: a net
 /// under the reports, not the way that news travels.
@@ -76,6 +76,8 @@ impl Desk {
         }
         // One that was refused left nothing there: the same id is a new try of it.
         let (no, attempt) = again.unwrap_or_else(|| (AskNo(self.next()), 0));
+        // Before it makes a task, which may begin in that very turn.
+        let parent = self.works_on(by);
         let (to, task) = match &req.to {
             Target::Device { id, machine, session } => {
                 let to = AskTo::Device { id: id.clone(), machine: machine.clone(), session: session.clone() };
@@ -104,7 +106,6 @@ impl Desk {
             }
         };
         let text = self.keep(&req.text);
-        let parent = self.works_on(by);
         let here = task.as_ref();
         let ask = Ask {
             no,
@@ -200,6 +201,12 @@ impl Desk {
         if !ask.open() || !ask.trying || ask.attempt != attempt || ask.boot != self.meta.boot {
             return;
         }
+        let fact = match fact {
+            AskFact::Unsure { why } if self.breaks(Mutant::TakesSilenceForNo) => {
+                AskFact::Refused { why: Text::new(why) }
+            }
+            fact => fact,
+        };
         let gone = matches!(fact, AskFact::Gone { .. });
         match fact {
             AskFact::Task { task_id, seq, state, text } => {
@@ -232,6 +239,8 @@ impl Desk {
                 self.ask_event(now, no);
             }
             AskFact::Refused { why } | AskFact::Gone { why } if ask.state == AskState::Unsent || gone => {
+                let unsure = ask.unsure && ask.state == AskState::Unsent;
+                let why = if unsure { Text::new(format!("{}\n\n{PERHAPS}", why.as_str())) } else { why };
                 let text = Some(self.keep(&why));
                 let state = if ask.state == AskState::Open { "failed" } else { "refused" };
                 let seq = ask.known.as_ref().map_or(1, |k| k.seq.saturating_add(1));
@@ -274,7 +283,8 @@ impl Desk {
         let Some(ask) = self.asks.get(no).cloned() else {
             return;
         };
-        if !ask.open() || ask.known.as_ref().is_some_and(|k| k.seq >= known.seq) {
+        let old = ask.known.as_ref().is_some_and(|k| k.seq >= known.seq);
+        if !ask.open() || old && !self.breaks(Mutant::TakesOldNews) {
             return;
         }
         // Something else of its task changed: it is the same outcome.
@@ -332,7 +342,8 @@ impl Desk {
             }
             AskTo::Device { .. }
                 if ask.state == AskState::Unsent && ask.attempt == 0
-                    || ask.state == AskState::Unsent && !ask.trying && !ask.unsure =>
+                    || ask.state == AskState::Unsent && !ask.trying && !ask.unsure
+                    || ask.state == AskState::Unsent && self.breaks(Mutant::CancelsUnsure) =>
             {
                 self.cancel_unsent(now, no);
             }
@@ -359,11 +370,14 @@ impl Desk {
         let held = self.asks.get(no).map(|a| (**a).clone());
         let ask = held.or_else(|| loaded.ask.clone()).ok_or_else(unknown)?;
         match &ask.to {
-            AskTo::Device { id, .. }
-                if *id == report.device && ask.task_id.as_ref().is_none_or(|t| *t == report.task_id) => {}
+            AskTo::Device { id, .. } if *id == report.device => {}
             _ => return Err(Refusal::WrongReporter { ask: report.ask }),
         }
-        let news = ask.open() && ask.known.as_ref().is_none_or(|k| k.seq < report.seq);
+        // The same message made another task there, in a session that took the name of one that is gone:
+        // this ask is about the first.
+        let same = ask.task_id.as_ref().is_none_or(|t| *t == report.task_id);
+        let newer = ask.known.as_ref().is_none_or(|k| k.seq < report.seq) || self.breaks(Mutant::TakesOldNews);
+        let news = same && ask.open() && newer;
         if news {
             let text = report.text.as_ref().map(|t| self.keep(t));
             self.edit_ask(no, |a| {
@@ -409,6 +423,9 @@ impl Desk {
         self.event(now, EventKind::Ask, by.as_deref(), Some(&task), state, &ask.agent);
     }
 }
+
+/// Beside a refusal of a later try.
+const PERHAPS: &str = "(an earlier try got no answer: whether that one arrived cannot be said)";
 
 /// It came to nothing on the other side: there is no task of it.
 fn was_refused(ask: &Ask) -> bool {

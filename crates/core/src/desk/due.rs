@@ -6,7 +6,7 @@ use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo};
 use crate::row::{Ask, AskState, AskTo, Delivery, DeliveryState, Fence, Outbox, Prompt, PromptState, Turn, TurnState};
 use crate::time::Now;
 
-use super::{Desk, Wake};
+use super::{Desk, Mutant, Wake};
 
 /// Which effect: what, of which row, the how-manieth try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +128,7 @@ impl Desk {
         let settle = Effect::Settle { fence, delivery: turn.cause };
         let wanted = match turn.state {
             TurnState::Ended => vec![],
-            _ if turn.boot != self.meta.boot => vec![settle],
+            _ if turn.boot != self.meta.boot && !self.breaks(Mutant::RunsAgain) => vec![settle],
             TurnState::Lost => vec![settle],
             TurnState::Running if turn.interrupts > 0 => {
                 vec![run, Effect::Interrupt { fence, nth: turn.interrupts }]

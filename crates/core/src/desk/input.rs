@@ -8,8 +8,8 @@ use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
 use crate::row::{
-    Ask, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet, Spent, Task,
-    ToolUse,
+    Ask, AskKey, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet, Spent,
+    Task, ToolUse,
 };
 use crate::text::Text;
 
@@ -175,6 +175,16 @@ pub struct SendReq {
     pub ask: Option<String>,
     /// Random, for ids.
     pub random: u64,
+}
+
+impl SendReq {
+    /// The ask of another device that it is sent for.
+    pub fn ask_key(&self) -> Option<AskKey> {
+        match (&self.by, &self.ask) {
+            (Principal::Device { id, .. }, Some(ask)) => Some(AskKey { device: id.clone(), ask: ask.clone() }),
+            _ => None,
+        }
+    }
 }
 
 /// A task to give away.
@@ -364,6 +374,8 @@ pub enum OutboxFact {
 pub struct Loaded {
     /// The message that was received under the same key before.
     pub message: Option<Message>,
+    /// The one that was received for the same ask.
+    pub of_ask: Option<Message>,
     /// The ended task that the request, or that message, names.
     pub task: Option<Arc<Task>>,
     /// The id that a new task would have is taken by one that has ended.
@@ -380,6 +392,8 @@ pub struct Loaded {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     pub message: Option<MessageKey>,
+    /// The ask that a message is sent for.
+    pub of_ask: Option<AskKey>,
     /// Task named in the request.
     pub task: Option<String>,
     /// Follow-ups: the message's key inside that task.

@@ -5,7 +5,7 @@ use crate::id::LaneNo;
 use crate::row::{EventKind, Lane, Session, Spent, Turn};
 use crate::time::Now;
 
-use super::Desk;
+use super::{Desk, Mutant};
 
 /// A limit that is said to last longer is taken for one of eight days: the longest that any account
 /// has is a week.
@@ -15,7 +15,7 @@ impl Desk {
     /// Whether another turn may begin. A lane that may not is looked at again when one has ended.
     pub(super) fn may_begin(&mut self, lane: LaneNo) -> bool {
         let most = self.place.settings.limits.turns as usize;
-        if most == 0 || self.index.working.len() < most {
+        if most == 0 || self.index.working.len() < most || self.breaks(Mutant::IgnoresCap) {
             return true;
         }
         self.index.capped.insert(lane);

@@ -123,6 +123,9 @@ impl Desk {
         if let Some(uid) = ask.asker() {
             self.index.asked.entry(uid).or_default().insert(ask.no);
         }
+        if let Some(task) = ask.task_here() {
+            self.index.asked_here.entry(task).or_default().insert(ask.no);
+        }
     }
 
     /// Takes in what was read for one request, until its commit.
@@ -147,7 +150,14 @@ impl Desk {
     /// Changes a task's row. Its place in the queue may not change with anything else.
     pub(super) fn edit_task(&mut self, no: TaskNo, change: impl FnOnce(&mut Task)) {
         let before = self.tasks.get(no).map(|t| (t.lane, t.position));
-        self.tasks.edit(no, change);
+        let outcome = |t: &Task| t.has_outcome().then_some((t.ending, t.question, t.gate));
+        let was = self.tasks.get(no).and_then(|t| outcome(t));
+        self.tasks.edit(no, |t| {
+            change(t);
+            if outcome(t) != was {
+                t.outcome = if t.has_outcome() { t.seq } else { 0 };
+            }
+        });
         if let Some((lane, position)) = before {
             self.index.queue.entry(lane).or_default().remove(&(position, no));
         }
@@ -158,6 +168,7 @@ impl Desk {
 
     fn index_message(&mut self, message: &Message) {
         self.index.messages.insert(MessageKey::of(message), message.no);
+        self.index.of_ask.extend(message.ask.clone().map(|key| (key, message.no)));
         self.index.by_task.entry(message.task).or_default().push(message.no);
     }
 
@@ -217,6 +228,11 @@ impl Desk {
         if let Some(prompt) = self.prompts.get(no).cloned() {
             self.prompt_effects(&prompt);
         }
+    }
+
+    pub(super) fn insert_lane(&mut self, lane: Lane) {
+        self.index.wakes.extend(lane.not_before.map(|at| (at, Wake::Lane(lane.no))));
+        self.lanes.insert(lane.no, lane);
     }
 
     pub(super) fn edit_lane(&mut self, no: LaneNo, change: impl FnOnce(&mut Lane)) {

@@ -50,7 +50,7 @@ impl Desk {
                 self.event(now, EventKind::Session, Some(&session), None, "long-call", &what);
             }
             TurnFact::Compacted => self.edit_lane(turn.lane, |l| l.recap = true),
-            TurnFact::Busy => self.busy(&turn),
+            TurnFact::Busy => self.busy(now, &turn),
             TurnFact::Idle { words, spent } => self.idle(now, &turn, &words, spent),
             TurnFact::Tool(used) => {
                 if let Some(task) = turn.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
@@ -148,9 +148,10 @@ impl Desk {
             t.pending = unread;
             t.waiting = false;
             t.hushed = None;
+            // Its worker has it again.
+            t.stalled = false;
             // Whoever asked has spoken: the ladder begins anew.
             if matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction) {
-                t.stalled = false;
                 t.nudges = 0;
             }
             t.changed = now.stamp();
@@ -185,7 +186,10 @@ impl Desk {
         let said = matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction);
         let Some(task) = delivery.task.filter(|_| said) else { return };
         let unread = self.unread(delivery.lane, task);
-        self.edit_task(task, |t| t.pending = unread);
+        self.edit_task(task, |t| {
+            t.pending = unread;
+            t.seq += 1;
+        });
     }
 
     fn finished(&mut self, now: &Now, turn: &Turn, exit: Exit) {

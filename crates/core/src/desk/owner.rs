@@ -140,7 +140,7 @@ impl Desk {
         let (session, lane) = found.filter(|(s, _)| kept(s)).ok_or_else(|| self.no_session(name))?;
         let (uid, no) = (session.uid, lane.no);
         if self.lanes.get(no).is_none() {
-            self.lanes.insert(no, lane);
+            self.insert_lane(lane);
         }
         self.sessions.insert(uid, Session { removed: None, state: SessionState::Ready, ..session });
         self.index.names.insert(name.to_string(), uid);

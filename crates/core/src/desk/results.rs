@@ -10,7 +10,7 @@ use crate::text::TextRef;
 use crate::time::Now;
 use crate::view::State;
 
-use super::{Desk, Done, Seen};
+use super::{Desk, Done, Mutant, Seen};
 
 impl Desk {
     /// A session whose harness takes turns gets the outcome as one, unless it has it already.
@@ -93,16 +93,23 @@ impl Desk {
         }
     }
 
-    /// The turn that brought a result is over. News that came meanwhile is brought by the next.
+    /// The turn that brought a result is over. News that came meanwhile is brought by the next; what
+    /// may have been read before is marked there, too.
     pub(super) fn forget_telling(&mut self, now: &Now, delivery: DeliveryNo) {
-        let Some(ask) = self.deliveries.get(delivery).and_then(|d| d.ask).and_then(|no| self.asks.get(no).cloned())
-        else {
-            return;
-        };
+        let Some(over) = self.deliveries.get(delivery).cloned() else { return };
+        let Some(ask) = over.ask.and_then(|no| self.asks.get(no).cloned()) else { return };
         if ask.telling == Some(delivery) {
-            self.edit_ask(ask.no, |a| a.telling = None);
+            let again = self.breaks(Mutant::TellsTwice);
+            self.edit_ask(ask.no, |a| {
+                a.telling = None;
+                a.told &= !again;
+            });
             if has_outcome(&ask) {
                 self.plan_result(now, ask.no);
+            }
+            let again = self.asks.get(ask.no).and_then(|a| a.telling).filter(|_| over.repeat);
+            if let Some(again) = again {
+                self.edit_delivery(again, |d| d.repeat |= d.text == over.text);
             }
         }
     }
@@ -188,7 +195,8 @@ impl Desk {
     pub(super) fn end_offers(&mut self, now: &Now, session: SessionUid, cut_off: bool) {
         let offered: Vec<AskNo> = self.asks_of(session).filter(|a| a.offered.is_some()).map(|a| a.no).collect();
         for no in offered {
-            let told = |a: &Ask| !cut_off && is_offered(a) && a.offered.as_ref().is_some_and(|o| o.seen);
+            let trusts = self.breaks(Mutant::TrustsOffers);
+            let told = |a: &Ask| !cut_off && is_offered(a) && a.offered.as_ref().is_some_and(|o| o.seen || trusts);
             let told = self.asks.get(no).is_some_and(|a| told(a));
             self.edit_ask(no, |a| {
                 a.offered = None;

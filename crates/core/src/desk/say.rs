@@ -63,6 +63,7 @@ impl Desk {
             ns: key.ns,
             mid,
             in_task: None,
+            ask: None,
             digest: text.sha(),
             task: NO_TASK,
             task_id: String::new(),

@@ -12,7 +12,7 @@ use crate::row::{AskedBy, Delivery, DeliveryKind, EndsBy, EventKind, Gate, Messa
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 
-use super::{Desk, Done, Loaded, MAX_PENDING, MessageKey, Request, SendReq, Wants};
+use super::{Desk, Done, Loaded, MAX_PENDING, MessageKey, Mutant, Request, SendReq, Wants};
 
 /// The loop guard counts an hour of served time.
 const HOUR_MS: i64 = 3_600_000;
@@ -98,6 +98,7 @@ impl Desk {
                     in_task: None,
                 });
                 self.want_message(wants, key, &send.session);
+                wants.of_ask = send.ask_key().filter(|key| !self.index.of_ask.contains_key(key));
             }
         }
     }
@@ -142,11 +143,19 @@ impl Desk {
         loaded: &Loaded,
         asked_by: Option<AskedBy>,
     ) -> Result<(Arc<Task>, bool), Refusal> {
+        // Sent again by the daemon that asked: its session may have another name by now, and another
+        // session that one.
+        let sent = send.ask_key().and_then(|key| self.index.of_ask.get(&key));
+        let sent = sent.and_then(|no| self.messages.get(*no)).map(|m| (**m).clone());
+        if let Some(message) = sent.or_else(|| loaded.of_ask.clone()).filter(|_| !self.breaks(Mutant::ForgetsIds)) {
+            return self.same_again(&message, &send, loaded);
+        }
         let session = self.find_session(&send.session)?;
         let ns = send.by.ns();
         let key = MessageKey { session: session.uid, ns: ns.clone(), mid: send.mid.clone(), in_task: None };
         let known = self.index.messages.get(&key).and_then(|no| self.messages.get(*no));
-        if let Some(message) = known.map(|m| (**m).clone()).or_else(|| loaded.message.clone()) {
+        let known = known.map(|m| (**m).clone()).or_else(|| loaded.message.clone());
+        if let Some(message) = known.filter(|_| !self.breaks(Mutant::ForgetsIds)) {
             return self.same_again(&message, &send, loaded);
         }
         let may = session.fresh_by_agents || send.by == Principal::Owner || !session.harness.stays();
@@ -173,8 +182,8 @@ impl Desk {
         let id = if taken { hashed_task_id(&session.name, &format!("{}/{}", ns.0, no.0), &send.mid) } else { literal };
         let request = self.keep(&send.text);
         let sender = self.sender(&send.by, send.claim.as_deref());
-        let asked_by = asked_by.or_else(|| match (&send.by, send.ask) {
-            (Principal::Device { id, .. }, Some(ask)) => Some(AskedBy::Device { id: id.clone(), ask }),
+        let asked_by = asked_by.or_else(|| match (&send.by, &send.ask) {
+            (Principal::Device { id, .. }, Some(ask)) => Some(AskedBy::Device { id: id.clone(), ask: ask.clone() }),
             _ => None,
         });
         let message = Message {
@@ -183,6 +192,7 @@ impl Desk {
             ns: ns.clone(),
             mid: send.mid.clone(),
             in_task: None,
+            ask: send.ask_key(),
             digest: send.digest,
             task: no,
             task_id: id.clone(),
@@ -233,6 +243,7 @@ impl Desk {
             ended: None,
             changed: now.stamp(),
             seq: 1,
+            outcome: 0,
             acked: None,
             asked_by,
         };
@@ -314,6 +325,7 @@ impl Desk {
             ns: key.ns,
             mid: key.mid,
             in_task: key.in_task,
+            ask: None,
             digest: send.digest,
             task: task.no,
             task_id: task.id.clone(),
@@ -367,7 +379,7 @@ impl Desk {
     }
 
     pub(super) fn refuse_ended(&self, task: &Task) -> Option<Refusal> {
-        let ending = task.ending?;
+        let ending = task.ending.filter(|_| !self.breaks(Mutant::EndsTwice))?;
         Some(Refusal::Ended {
             id: task.id.clone(),
             state: ending.word(),

@@ -46,29 +46,26 @@ impl Desk {
             asked: Default::default(),
             removed: None,
         };
-        self.lanes.insert(
-            lane,
-            Lane {
-                no: lane,
-                session: uid,
-                kind: LaneKind::Main,
-                generation: 0,
-                conversation: None,
-                recap: false,
-                used: false,
-                renew: false,
-                limited: None,
-                resumed: false,
-                cost_micros: 0,
-                quiet_since: now.served,
-                reminded: Vec::new(),
-                crashes: Vec::new(),
-                turn: None,
-                holder: None,
-                not_before: None,
-                waits_for: String::new(),
-            },
-        );
+        self.insert_lane(Lane {
+            no: lane,
+            session: uid,
+            kind: LaneKind::Main,
+            generation: 0,
+            conversation: None,
+            recap: false,
+            used: false,
+            renew: false,
+            limited: None,
+            resumed: false,
+            cost_micros: 0,
+            quiet_since: now.served,
+            reminded: Vec::new(),
+            crashes: Vec::new(),
+            turn: None,
+            holder: None,
+            not_before: None,
+            waits_for: String::new(),
+        });
         self.sessions.insert(uid, row);
         self.index.names.insert(name.clone(), uid);
         self.event(now, EventKind::Session, Some(&name), None, "added", "");

@@ -9,7 +9,7 @@ use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, EventKind, Turn,
 use crate::text::Text;
 use crate::time::Now;
 
-use super::{Desk, Exit, Landed};
+use super::{Desk, Exit, Landed, Mutant};
 
 /// A program that ended by itself so often …
 const CRASHES: usize = 3;
@@ -116,6 +116,10 @@ impl Desk {
         let mut recover = None;
         match (read, delivery.kind) {
             _ if self.is_gone(delivery.session) => self.edit_delivery(no, |d| d.state = DeliveryState::Ended),
+            (Landed::No, _) if self.breaks(Mutant::LosesUnread) => {
+                self.edit_delivery(no, |d| d.state = DeliveryState::Ended);
+            }
+            (Landed::Yes, _) if self.breaks(Mutant::WritesAgain) && !over => self.edit_delivery(no, again),
             (_, DeliveryKind::Result) => {
                 self.edit_delivery(no, |d| {
                     again(d);
@@ -190,7 +194,10 @@ impl Desk {
             });
             match ends {
                 true => self.forget_telling(now, no),
-                false => self.renew_result(no),
+                false => {
+                    self.renew_result(no);
+                    self.renew_reminder(no);
+                }
             }
             if let (Some(why), Some(task), true) = (given_up, delivery.task, no == run.cause && !waits) {
                 let text = format!("could not be started, three times in ten minutes: {why}");

@@ -9,7 +9,7 @@ use crate::row::{Delivery, DeliveryKind, DeliveryState, Ending, Spent, Turn, Tur
 use crate::text::Text;
 use crate::time::Now;
 
-use super::{Desk, Retry};
+use super::{Desk, Mutant, Retry};
 
 impl Desk {
     /// Writes what may be written now: into a turn that works only what belongs to it, else the
@@ -46,12 +46,14 @@ impl Desk {
         if let Some(delivery) = next.min_by_key(|d| (rank(d), d.no)) {
             return Some(delivery.no);
         }
-        if busy || lane.holder.is_some() {
+        if busy || lane.holder.is_some() && !self.breaks(Mutant::SharesLane) {
             return None;
         }
         let &(_, task) = self.index.queue.get(&lane_no)?.first()?;
         if self.tasks.get(task).is_some_and(|t| t.fresh) && !self.is_fresh(now, lane_no, task) {
-            return None;
+            // One that was rejected makes room for the next; what its end brought may have begun by now.
+            let rejected = self.tasks.get(task).is_none_or(|t| !t.open());
+            return if rejected { self.next_of_stream(now, lane_no) } else { None };
         }
         // What is not begun stays in the queue.
         if !self.may_begin(lane_no) {
@@ -201,13 +203,15 @@ impl Desk {
     }
 
     /// A turn began; one that nobody asked for is that of the task that has the lane.
-    pub(super) fn busy(&mut self, run: &Turn) {
+    pub(super) fn busy(&mut self, now: &Now, run: &Turn) {
         let holder = self.lanes.get(run.lane).and_then(|l| l.holder);
         if !run.busy {
             self.edit_turn(run.no, |t| {
                 t.busy = true;
                 t.task = holder;
             });
+            // What waited for room goes into a turn that runs.
+            self.advance(now, run.lane);
         }
     }
 
@@ -322,7 +326,10 @@ impl Desk {
         });
         match gone {
             true => self.forget_telling(now, no),
-            false => self.renew_result(no),
+            false => {
+                self.renew_result(no);
+                self.renew_reminder(no);
+            }
         }
         let why = "its program did not take it, three times in ten minutes";
         if given_up && waits {

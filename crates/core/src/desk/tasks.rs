@@ -10,7 +10,7 @@ use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 use crate::view;
 
-use super::{Desk, Done, Word};
+use super::{Desk, Done, Mutant, Word};
 
 impl Desk {
     pub(super) fn find_task(&self, id: &str) -> Result<Arc<Task>, Refusal> {
@@ -147,6 +147,7 @@ impl Desk {
             t.seq += 1;
         });
         self.release(no);
+        self.void_reminders(no);
         self.note(now, no, question.as_str());
         self.tell(now, no);
     }
@@ -156,7 +157,7 @@ impl Desk {
         let Some(task) = self.tasks.get(no).cloned() else {
             return;
         };
-        if !task.open() {
+        if !task.open() && !self.breaks(Mutant::EndsTwice) {
             return;
         }
         let held = self.lanes.get(task.lane).is_some_and(|l| l.holder == Some(no));
@@ -175,6 +176,7 @@ impl Desk {
             t.overdue = false;
         });
         self.release(no);
+        self.void_reminders(no);
         self.void_deliveries(task.lane, no);
         // A turn that works on what was cancelled is of no more use; after any other end it is
         // left to finish by itself.
@@ -229,15 +231,17 @@ impl Desk {
         self.event(now, EventKind::Task, Some(&name), Some(&task.id), state, summary);
     }
 
-    /// Tells whoever asked: an ask of this machine in this same commit, another machine by the
-    /// outbox. A report that has not gone yet is replaced: only the newest is worth telling.
+    /// Tells whoever asked: all asks of this machine that it is for in this same commit, another
+    /// machine by the outbox. A report that has not gone yet is replaced: only the newest is worth telling.
     pub(super) fn tell(&mut self, now: &Now, no: TaskNo) {
         let Some(task) = self.tasks.get(no).cloned() else {
             return;
         };
+        for ask in self.index.asked_here.get(&no).cloned().unwrap_or_default() {
+            self.hear(now, ask, &view::known(&task));
+        }
         match &task.asked_by {
-            None => {}
-            Some(AskedBy::Here(ask)) => self.hear(now, *ask, &view::known(&task)),
+            None | Some(AskedBy::Here(_)) => {}
             Some(AskedBy::Device { id, ask }) => {
                 let stale: Vec<_> = self.index.reports.get(&no).into_iter().flatten().copied().collect();
                 for row in stale {

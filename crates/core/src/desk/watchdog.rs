@@ -7,11 +7,13 @@ use std::sync::Arc;
 use crate::id::{DeliveryNo, LaneNo, TaskNo};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Background, Delivery, DeliveryKind, Ending, EndsBy, EventKind, Lane, Task, Turn, TurnState};
+use crate::row::{
+    Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, EventKind, Lane, Task, Turn, TurnState,
+};
 use crate::text::{Text, cut};
 use crate::time::Now;
 
-use super::{Desk, Done};
+use super::{Desk, Done, Mutant};
 
 /// How long an interrupt of the owner's keeps reminders away.
 const HUSH_MS: i64 = 3_600_000;
@@ -61,12 +63,14 @@ impl Desk {
         let quiet = now.served - lane.quiet_since;
         let ladder = self.place.settings.watchdog.clone();
         let stalled_after = i64::from(ladder.stalled_after_secs) * 1_000;
-        let (last, reminded): (Vec<_>, Vec<_>) = due.into_iter().partition(|t| ladder.gap_ms(t.nudges).is_none());
+        let on = self.breaks(Mutant::RemindsOn);
+        let gap = |sent: u32| ladder.gap_ms(sent).or(on.then_some(0));
+        let (last, reminded): (Vec<_>, Vec<_>) = due.into_iter().partition(|t| gap(t.nudges).is_none());
         for task in last.iter().filter(|_| quiet >= stalled_after) {
             self.stall(now, task);
         }
         let about: Vec<TaskNo> =
-            reminded.iter().filter(|t| ladder.gap_ms(t.nudges).is_some_and(|gap| quiet >= gap)).map(|t| t.no).collect();
+            reminded.iter().filter(|t| gap(t.nudges).is_some_and(|gap| quiet >= gap)).map(|t| t.no).collect();
         let recent = lane.reminded.iter().filter(|at| now.served - **at < HOUR_MS).count();
         let Some(&first) = about.first().filter(|_| recent < ladder.per_hour as usize) else {
             return self.advance(now, lane_no);
@@ -118,13 +122,42 @@ impl Desk {
     /// lane up is not among them while another has it.
     fn unfinished(&self, now: &Now, lane: &Lane) -> Vec<Arc<Task>> {
         let open = self.index.open.get(&lane.no).into_iter().flatten().filter_map(|no| self.tasks.get(*no));
+        let wakes = self.breaks(Mutant::WakesBlocked);
         let is = |t: &&Arc<Task>| {
-            let worked_on =
-                t.ends_by == EndsBy::Word && t.delivered.is_some() && !t.blocked && !t.waiting && !t.stalled;
+            let waits = t.blocked && !wakes || t.waiting || t.stalled;
+            let worked_on = t.ends_by == EndsBy::Word && t.delivered.is_some() && !waits;
             let hushed = t.hushed.is_some_and(|until| until > now.served);
             worked_on && !hushed && lane.holder.is_none_or(|held| held == t.no)
         };
         open.filter(is).cloned().collect()
+    }
+
+    /// A reminder that has not been written does not name a task that has said something meanwhile.
+    pub(super) fn void_reminders(&mut self, task: TaskNo) {
+        let Some(lane) = self.tasks.get(task).map(|t| t.lane) else { return };
+        for no in self.index.planned.get(&lane).cloned().unwrap_or_default() {
+            if self.deliveries.get(no).is_some_and(|d| d.about.contains(&task)) {
+                self.renew_reminder(no);
+            }
+        }
+    }
+
+    /// A reminder that is to be written (again) names what is still to be reminded of; nothing, and it
+    /// is not written.
+    pub(super) fn renew_reminder(&mut self, no: DeliveryNo) {
+        let Some(reminder) = self.deliveries.get(no).filter(|d| d.kind == DeliveryKind::Reminder).cloned() else {
+            return;
+        };
+        let works =
+            |no: &TaskNo| self.tasks.get(*no).is_some_and(|t| t.open() && !t.blocked && !t.waiting && !t.stalled);
+        let about: Vec<TaskNo> = reminder.about.iter().copied().filter(works).collect();
+        self.edit_delivery(no, |d| {
+            match about.first() {
+                Some(first) => d.task = Some(*first),
+                None => d.state = DeliveryState::Ended,
+            }
+            d.about = about;
+        });
     }
 
     /// All reminders were in vain: the owner is told, and the lane is free for others.
@@ -145,7 +178,9 @@ impl Desk {
     fn expire(&mut self, now: &Now, lane: LaneNo) {
         let after = i64::from(self.place.settings.limits.expire_hours) * HOUR_MS;
         let open = self.index.open.get(&lane).into_iter().flatten().filter_map(|no| self.tasks.get(*no));
-        let over: Vec<Arc<Task>> = open.filter(|t| now.served - t.stored.served >= after).cloned().collect();
+        let by_wall = self.breaks(Mutant::ExpiresByWall);
+        let age = |t: &Task| if by_wall { now.wall - t.stored.wall } else { now.served - t.stored.served };
+        let over: Vec<Arc<Task>> = open.filter(|t| age(t) >= after).cloned().collect();
         for task in over {
             let turn = self.lanes.get(lane).and_then(|l| l.turn).and_then(|no| self.turns.get(no));
             let worked_on = turn.is_some_and(|t| t.task == Some(task.no) && (t.busy || !t.stream));

@@ -167,6 +167,14 @@ impl Ask {
         }
     }
 
+    /// The task that it is for, where that is on this machine.
+    pub fn task_here(&self) -> Option<TaskNo> {
+        match self.to {
+            AskTo::Here { task } => Some(task),
+            AskTo::Device { .. } => None,
+        }
+    }
+
     /// Not over.
     pub fn open(&self) -> bool {
         self.state != AskState::Ended

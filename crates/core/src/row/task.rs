@@ -22,6 +22,10 @@ pub struct Message {
     /// The task that it is a follow-up to; absent = it asked for a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_task: Option<TaskNo>,
+    /// The device and its ask that sent it: the same again is the same task, whatever its session is
+    /// called by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskKey>,
     /// Over the parts, not the metadata.
     pub digest: Digest,
     pub task: TaskNo,
@@ -35,6 +39,13 @@ pub struct Message {
     /// Since when its task is no longer kept; of a person's message, which is no task, from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Stamp>,
+}
+
+/// An ask of another device, by the device's stable identity and the ask's id there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AskKey {
+    pub device: String,
+    pub ask: String,
 }
 
 /// What one message asked for.
@@ -127,6 +138,10 @@ pub struct Task {
     pub changed: Stamp,
     /// Counts those changes: what a report is numbered with.
     pub seq: u32,
+    /// The change with which its outcome came, if it has one: what else changes then is no news for
+    /// whoever asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outcome: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acked: Option<Stamp>,
     /// Who is told of what matters.

@@ -137,7 +137,9 @@ pub(crate) fn seen(task: &Task) -> AskFact {
     if !plain || task.id.is_empty() {
         return AskFact::Unsure { why: "it answered with a task id that is none".into() };
     }
-    let seq = task.metadata.as_ref().and_then(|m| m.get("shrooms/seq")).and_then(Value::as_u64);
+    // Of an outcome, the change with which it came.
+    let number = |key: &str| task.metadata.as_ref().and_then(|m| m.get(key)).and_then(Value::as_u64);
+    let seq = number("shrooms/outcome").or_else(|| number("shrooms/seq"));
     let status = &task.status;
     let words = status.message.as_ref().map(Message::joined_text).filter(|t| !t.is_empty());
     AskFact::Task {

@@ -259,7 +259,8 @@ async fn heard(
 
 /// What is shown of the end, in the desk's words.
 fn seen(task: &Task) -> Seen {
-    let seq = task.metadata.as_ref().and_then(|m| m.get(SEQ)).and_then(Value::as_u64);
+    let number = |key: &str| task.metadata.as_ref().and_then(|m| m.get(key)).and_then(Value::as_u64);
+    let seq = number("shrooms/outcome").or_else(|| number(SEQ));
     let words = task.status.message.as_ref().map(Message::joined_text).filter(|t| !t.is_empty());
     Seen {
         task_id: task.id.clone(),

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::store::{Store, show};
-use super::world::World;
-use crate::desk::{Desk, Effect};
-use crate::id::DeliveryNo;
-use crate::row::{Ask, AskState, DeliveryKind, Outbox, Prompt, Session, SessionState, Task};
-use crate::view;
+use shrooms_core::desk::{Desk, Effect};
+use shrooms_core::id::DeliveryNo;
+use shrooms_core::row::{Ask, AskState, DeliveryKind, Outbox, Prompt, Session, SessionState, Task};
+use shrooms_core::view;
+use shrooms_testkit::store::{Store, show};
+use shrooms_testkit::world::World;
 
 /// Items in a steady order: tasks, asks, sessions, reports.
 #[derive(Default)]
@@ -41,7 +41,7 @@ fn of_prompt(p: &Prompt) -> (u8, i64, String) {
 }
 
 /// What is different from `before`, and what was started since.
-pub(super) fn happened(before: &Store, world: &mut World) -> Vec<String> {
+pub fn happened(before: &Store, world: &mut World) -> Vec<String> {
     let effects = std::mem::take(&mut world.effects);
     let (after, desk) = (&world.store, &world.desk);
     let mut items = Items::default();
@@ -211,12 +211,12 @@ fn with(state: &str, words: Option<String>) -> String {
 }
 
 /// A task's id and state.
-pub(super) fn task_state(t: &Task, world: &World) -> String {
+pub fn task_state(t: &Task, world: &World) -> String {
     format!("{} {}", t.id, with(view::state(t).word(), world.store.shown(view::words(t))))
 }
 
 /// A task as it stands, with its receipt.
-pub(super) fn task(t: &Task, world: &World) -> String {
+pub fn task(t: &Task, world: &World) -> String {
     let mut facts = vec![with(view::state(t).word(), world.store.shown(view::words(t)))];
     match world.desk.place_in_queue(t) {
         0 => {}
@@ -232,14 +232,14 @@ pub(super) fn task(t: &Task, world: &World) -> String {
 }
 
 /// An ask as it stands.
-pub(super) fn ask(a: &Ask, store: &Store) -> String {
+pub fn ask(a: &Ask, store: &Store) -> String {
     let flags = [("unsure", a.unsure), ("told", a.told), ("cancel", a.cancel), ("telling", a.telling.is_some())];
     let flags: Vec<String> = flags.iter().filter(|(_, on)| *on).map(|(word, _)| format!(", {word}")).collect();
     format!("ask {} {}{}", a.mid, ask_state(a, store), flags.concat())
 }
 
 /// All that is due, whether it was started or not.
-pub(super) fn due(world: &World) -> Vec<String> {
+pub fn due(world: &World) -> Vec<String> {
     let store = &world.store;
     let name = |effect: &Effect| {
         let mut items = Items::default();

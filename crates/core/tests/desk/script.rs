@@ -4,24 +4,24 @@
 //! the desk read back from the store after every commit, which must make no difference.
 
 use super::shown;
-use super::store::show;
-use super::world::{MACHINE, World};
-use crate::desk::{
+use shrooms_core::desk::{
     AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
     TurnFact, Word,
 };
-use crate::principal::Principal;
-use crate::refusal::Refusal;
-use crate::row::{
+use shrooms_core::principal::Principal;
+use shrooms_core::refusal::Refusal;
+use shrooms_core::row::{
     Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent, ToolUse,
 };
-use crate::text::Text;
-use crate::time::Boot;
+use shrooms_core::text::Text;
+use shrooms_core::time::Boot;
+use shrooms_testkit::store::show;
+use shrooms_testkit::world::{MACHINE, World};
 
-pub(super) fn check(script: &str) {
+pub fn check(script: &str) {
     assert!(script.contains("->"), "a script that expects nothing");
     for reloads in [false, true] {
-        let mut world = World::new();
+        let mut world = World::default();
         world.reloads = reloads;
         let mut report = String::new();
         let mut wrong = false;
@@ -243,7 +243,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
         ["pause"] => answer(world, Request::Pause { by: by.unwrap_or(Principal::Owner) }),
         ["resume"] => answer(world, Request::Resume { by: by.unwrap_or(Principal::Owner) }),
         ["turns", most] => {
-            world.settings.limits.turns = most.parse().expect("a number");
+            world.place.settings.limits.turns = most.parse().expect("a number");
             world.crash();
             Vec::new()
         }
@@ -267,7 +267,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             observe(world, Input::Turn(fence(world, session), TurnFact::Tool(used)))
         }
         ["cap", "machine", micros] => {
-            world.settings.limits.daily_micros = micros.parse().expect("a number");
+            world.place.settings.limits.daily_micros = micros.parse().expect("a number");
             world.crash();
             Vec::new()
         }
@@ -308,7 +308,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 Principal::Device { id, .. } => id,
                 other => panic!("{other:?} is no device"),
             });
-            let held = world.desk.asks.iter().map(|(_, a)| a);
+            let held = world.desk.asks();
             let found = world.store.asks.values().chain(held).find(|a| a.mid == *mid).map(|a| world.desk.ask_id(a.no));
             let request = Request::Report(ReportReq {
                 device,
@@ -477,7 +477,7 @@ fn fence(world: &World, text: &str) -> Fence {
 }
 
 /// What was written in a run and is not over: what is not taken first, in order.
-fn written_in(world: &World, run: crate::id::TurnNo) -> Vec<(crate::id::DeliveryNo, u32)> {
+fn written_in(world: &World, run: shrooms_core::id::TurnNo) -> Vec<(shrooms_core::id::DeliveryNo, u32)> {
     let open = world
         .store
         .deliveries

@@ -1,11 +1,11 @@
 //! Everything has a bound, and a full thing refuses.
 
-use crate::desk::{AskReq, Desk, Done, Input, MAX_ASKS, Place, Request, Target};
-use crate::principal::Principal;
-use crate::refusal::Refusal;
-use crate::row::{Meta, Open};
-use crate::text::Text;
-use crate::time::{Boot, Now};
+use shrooms_core::desk::{AskReq, Desk, Done, Input, MAX_ASKS, Place, Request, Target};
+use shrooms_core::principal::Principal;
+use shrooms_core::refusal::Refusal;
+use shrooms_core::row::{Meta, Open};
+use shrooms_core::text::Text;
+use shrooms_core::time::{Boot, Now};
 
 rules! {
     a_text_has_at_most_a_mebibyte "
@@ -80,7 +80,7 @@ rules! {
 #[test]
 fn a_machine_has_at_most_ten_thousand_open_asks() {
     let now = Now { wall: 0, served: 0, boot: Boot(1) };
-    let place = Place { machine: "home".into(), ..Place::default() };
+    let place = Place::new("home".into(), Default::default());
     let mut desk = Desk::load(place, Meta::new("0123456789abcdef".into()), Open::default(), &now);
     let ask = |mid: String| {
         let text = Text::from("x");

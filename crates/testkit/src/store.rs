@@ -1,19 +1,19 @@
 //! A store in memory: takes committed changes, refuses what a unique index would refuse, answers
 //! what a desk wants to have read. It forgets nothing that a real one keeps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::desk::{Loaded, MessageKey, Wants};
-use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
-use crate::row::{
-    Ask, Change, Delivery, DeliveryKind, DeliveryState, Event, Lane, Message, Meta, Open, Outbox, Prompt, Session,
-    Task, Turn,
+use shrooms_core::desk::{Loaded, MessageKey, Wants};
+use shrooms_core::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
+use shrooms_core::row::{
+    Ask, AskKey, Change, Delivery, DeliveryKind, DeliveryState, Event, Lane, Message, Meta, Open, Outbox, Prompt,
+    Session, Task, Turn,
 };
-use crate::text::{Text, TextRef};
+use shrooms_core::text::{Text, TextRef};
 
 #[derive(Clone)]
-pub(super) struct Store {
+pub struct Store {
     pub meta: Meta,
     pub blobs: BTreeMap<i64, Text>,
     pub sessions: BTreeMap<SessionUid, Arc<Session>>,
@@ -26,12 +26,20 @@ pub(super) struct Store {
     pub asks: BTreeMap<AskNo, Arc<Ask>>,
     pub outbox: BTreeMap<OutboxNo, Arc<Outbox>>,
     pub events: Vec<Arc<Event>>,
+    /// The unique indexes of the real one.
+    keys: BTreeMap<MessageKey, MessageNo>,
+    of_ask: BTreeMap<AskKey, MessageNo>,
+    ids: BTreeMap<String, TaskNo>,
+    asked: BTreeMap<(String, String), AskNo>,
+    first: BTreeMap<TaskNo, DeliveryNo>,
+    running: BTreeSet<TurnNo>,
 }
 
 impl Store {
-    pub fn new() -> Store {
+    /// An empty one, whose state was made with these random digits.
+    pub fn new(incarnation: &str) -> Store {
         Store {
-            meta: Meta::new("0123456789abcdef".into()),
+            meta: Meta::new(incarnation.into()),
             blobs: BTreeMap::new(),
             sessions: BTreeMap::new(),
             lanes: BTreeMap::new(),
@@ -43,6 +51,12 @@ impl Store {
             asks: BTreeMap::new(),
             outbox: BTreeMap::new(),
             events: Vec::new(),
+            keys: BTreeMap::new(),
+            of_ask: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            first: BTreeMap::new(),
+            running: BTreeSet::new(),
         }
     }
 
@@ -54,20 +68,21 @@ impl Store {
                 self.meta = m;
             }
             Change::Blob(no, text) => assert!(self.blobs.insert(no, text).is_none(), "text {no} is written twice"),
-            Change::Session(s) => {
-                let same = |o: &Session| o.name == s.name && o.removed.is_none() && o.uid != s.uid;
-                assert!(s.removed.is_some() || !self.sessions.values().any(|o| same(o)), "two sessions {}", s.name);
-                self.sessions.insert(s.uid, s);
-            }
+            Change::Session(s) => drop(self.sessions.insert(s.uid, s)),
             Change::Lane(l) => drop(self.lanes.insert(l.no, l)),
             Change::Message(m) => {
                 let key = MessageKey::of(&m);
-                let same = |o: &Message| o.no != m.no && MessageKey::of(o) == key;
-                assert!(!self.messages.values().any(|o| same(o)), "one message is two rows: {key:?}");
+                let known = *self.keys.entry(key.clone()).or_insert(m.no);
+                assert_eq!(known, m.no, "one message is two rows: {key:?}");
+                if let Some(key) = &m.ask {
+                    let known = *self.of_ask.entry(key.clone()).or_insert(m.no);
+                    assert_eq!(known, m.no, "one ask is two messages: {key:?}");
+                }
                 self.messages.insert(m.no, m);
             }
             Change::Task(t) => {
-                assert!(!self.tasks.values().any(|o| o.no != t.no && o.id == t.id), "two tasks {}", t.id);
+                let known = *self.ids.entry(t.id.clone()).or_insert(t.no);
+                assert_eq!(known, t.no, "two tasks {}", t.id);
                 if let Some(old) = self.tasks.get(&t.no) {
                     assert_eq!(old.id, t.id, "a task's id never changes");
                     let kept = old.open() || (old.ending, old.result, old.ended) == (t.ending, t.result, t.ended);
@@ -81,12 +96,19 @@ impl Store {
                 self.tasks.insert(t.no, t);
             }
             Change::Delivery(d) => {
-                let first = |o: &Delivery| o.kind == DeliveryKind::Task && o.task == d.task && o.no != d.no;
-                let twice = d.kind == DeliveryKind::Task && self.deliveries.values().any(|o| first(o));
-                assert!(!twice, "a task is delivered as two deliveries: {d:?}");
+                if let Some(task) = d.task.filter(|_| d.kind == DeliveryKind::Task) {
+                    let first = *self.first.entry(task).or_insert(d.no);
+                    assert_eq!(first, d.no, "a task is delivered as two deliveries: {d:?}");
+                }
                 self.deliveries.insert(d.no, d);
             }
-            Change::Turn(t) => drop(self.turns.insert(t.no, t)),
+            Change::Turn(t) => {
+                match t.ended {
+                    None => self.running.insert(t.no),
+                    Some(_) => self.running.remove(&t.no),
+                };
+                self.turns.insert(t.no, t);
+            }
             Change::Prompt(p) => {
                 if let Some(old) = self.prompts.get(&p.no) {
                     assert!(old.ended.is_none() || old == &p, "a prompt that is over changed: {p:?}");
@@ -94,8 +116,8 @@ impl Store {
                 self.prompts.insert(p.no, p);
             }
             Change::Ask(a) => {
-                let same = |o: &Ask| o.no != a.no && (&o.agent, &o.mid) == (&a.agent, &a.mid);
-                assert!(!self.asks.values().any(|o| same(o)), "two asks {} of {}", a.mid, a.agent);
+                let known = *self.asked.entry((a.agent.clone(), a.mid.clone())).or_insert(a.no);
+                assert_eq!(known, a.no, "two asks {} of {}", a.mid, a.agent);
                 self.asks.insert(a.no, a);
             }
             Change::Outbox(o) => drop(self.outbox.insert(o.no, o)),
@@ -104,6 +126,14 @@ impl Store {
                 assert_eq!(e.seq, self.events.len() as i64 + 1, "the feed is numbered without a gap");
                 self.events.push(e);
             }
+        }
+    }
+
+    /// What holds between the changes of two commits: names that change hands do so within one.
+    pub fn check(&self) {
+        let mut names = BTreeSet::new();
+        for s in self.sessions.values().filter(|s| s.removed.is_none()) {
+            assert!(names.insert(&s.name), "two sessions {}", s.name);
         }
     }
 
@@ -117,7 +147,7 @@ impl Store {
             messages: rows(&self.messages, |m| open(&m.task)),
             tasks: rows(&self.tasks, |t| t.open()),
             deliveries: rows(&self.deliveries, |d| d.state != DeliveryState::Ended),
-            turns: rows(&self.turns, |t| t.ended.is_none()),
+            turns: self.open_turns().map(|t| (**t).clone()).collect(),
             prompts: rows(&self.prompts, |p| p.ended.is_none()),
             asks: rows(&self.asks, |a| a.live()),
             outbox: rows(&self.outbox, |_| true),
@@ -126,12 +156,10 @@ impl Store {
 
     /// What is read before a request.
     pub fn load(&self, wants: &Wants) -> Loaded {
-        let message = |key: &MessageKey| {
-            let found = self.messages.values().find(|m| MessageKey::of(m) == *key);
-            found.map(|m| (**m).clone())
-        };
+        let message = |key: &MessageKey| self.keys.get(key).map(|no| (*self.messages[no]).clone());
         let mut loaded = Loaded {
             message: wants.message.as_ref().and_then(message),
+            of_ask: wants.of_ask.as_ref().and_then(|key| self.of_ask.get(key)).map(|no| (*self.messages[no]).clone()),
             removed: wants.removed.as_ref().and_then(|name| {
                 let session = self.sessions.values().rev().find(|s| s.name == *name && s.removed.is_some())?;
                 Some(((**session).clone(), (*self.lanes[&session.lane]).clone()))
@@ -144,20 +172,25 @@ impl Store {
             let (ns, mid) = (ns.clone(), mid.clone());
             loaded.message = message(&MessageKey { session: task.session, ns, mid, in_task: Some(task.no) });
         }
-        if let (Some(message), None) = (&loaded.message, &loaded.task) {
+        if let (Some(message), None) = (loaded.of_ask.as_ref().or(loaded.message.as_ref()), &loaded.task) {
             loaded.task = self.tasks.get(&message.task).cloned();
         }
         loaded.id_taken = wants.free_id.as_ref().is_some_and(|id| self.task(id).is_some());
         loaded.ask = wants.ask.and_then(|no| self.asks.get(&no)).map(|a| (**a).clone());
-        if let Some((agent, mid)) = &wants.ask_mid {
-            let found = self.asks.values().find(|a| (&a.agent, &a.mid) == (agent, mid));
-            loaded.ask = found.map(|a| (**a).clone());
+        if let Some(no) = wants.ask_mid.as_ref().and_then(|key| self.asked.get(key)) {
+            loaded.ask = self.asks.get(no).map(|a| (**a).clone());
         }
         loaded
     }
 
+    /// The task with this id.
     pub fn task(&self, id: &str) -> Option<&Arc<Task>> {
-        self.tasks.values().find(|t| t.id == id)
+        self.ids.get(id).and_then(|no| self.tasks.get(no))
+    }
+
+    /// Turns that have not ended.
+    pub fn open_turns(&self) -> impl Iterator<Item = &Arc<Turn>> {
+        self.running.iter().map(|no| &self.turns[no])
     }
 
     /// The newest session of this name, also a removed one.
@@ -176,10 +209,11 @@ impl Store {
         let task = self.task(id).cloned().expect("a task to drop");
         assert!(!task.open(), "only ended tasks are dropped");
         self.tasks.remove(&task.no);
+        self.ids.remove(id);
     }
 }
 
-pub(super) fn show(text: &str) -> String {
+pub fn show(text: &str) -> String {
     match text.len() {
         0..=200 => format!("'{}'", text.split('\n').filter(|l| !l.is_empty()).collect::<Vec<_>>().join(" | ")),
         n => format!("'<{n}>'"),

@@ -1,9 +1,10 @@
 //! Chance, for scripts that nobody wrote.
 
 /// SplitMix64: the same seed, the same script.
-pub(super) struct Dice(pub u64);
+pub struct Dice(pub u64);
 
 impl Dice {
+    /// 0 to one less than `sides`.
     pub fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -12,11 +13,13 @@ impl Dice {
         ((z ^ (z >> 31)) % sides as u64) as usize
     }
 
-    pub fn pick<T: Clone>(&mut self, from: impl IntoIterator<Item = T>) -> Option<T> {
-        let from: Vec<T> = from.into_iter().collect();
-        (!from.is_empty()).then(|| from[self.roll(from.len())].clone())
+    /// One of them, if there is any.
+    pub fn pick<T>(&mut self, from: impl IntoIterator<Item = T>) -> Option<T> {
+        let mut from: Vec<T> = from.into_iter().collect();
+        (!from.is_empty()).then(|| from.swap_remove(self.roll(from.len())))
     }
 
+    /// True once in so many times.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.roll(n) == 0
     }
