@@ -14,6 +14,7 @@ mod daemon {
     pub mod crashes;
     pub mod http;
     pub mod jobs;
+    pub mod killed;
     pub mod lab;
     pub mod owner;
     pub mod places;
