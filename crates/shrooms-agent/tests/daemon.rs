@@ -9,6 +9,7 @@
 )]
 
 mod daemon {
+    pub mod apart;
     pub mod attacks;
     pub mod bad;
     pub mod crashes;
@@ -20,5 +21,6 @@ mod daemon {
     pub mod places;
     pub mod storm;
     pub mod surface;
+    pub mod wire;
 }
-use daemon::{crashes, http, lab};
+use daemon::{crashes, http, lab, wire};
