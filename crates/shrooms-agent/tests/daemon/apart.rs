@@ -109,7 +109,7 @@ fn a_worker_that_finishes_while_the_machines_are_cut_off_is_heard_of_once_when_t
     ask(&mut lab, "m2");
     std::fs::write(lab.path("go"), "").unwrap();
     assert_eq!(state(&lab[HOME].outcome("w:m1")), "completed");
-    poll("its report was tried in vain", || reports(&lab) == [3]);
+    poll("its report was tried in vain", || reports(&lab).iter().any(|tries| *tries >= 3));
     assert!(told(&lab, "m1").is_empty() && lab[HOME].get("/v1/tasks/w%3Am2").status == 404);
     wire.heal();
     arrives(&lab, &["m1", "m2"]);
