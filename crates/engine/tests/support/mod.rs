@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use shrooms_core::desk::{AskReq, Done, Exit, Input, Loaded, Place, Request, SendReq, Target, TurnFact};
+use shrooms_core::desk::{AskReq, Done, Exit, Input, Place, Request, SendReq, Target, TurnFact};
 use shrooms_core::digest::Digest;
 use shrooms_core::row::{Harness, Meta, Task};
 use shrooms_core::settings::Settings;
@@ -100,7 +100,7 @@ impl Past {
     }
 
     pub fn request(&mut self, request: Request) -> Done {
-        self.desk.handle(self.now, Input::Request(Box::new(request), Box::new(Loaded::default()))).unwrap()
+        self.desk.handle(self.now, Input::Request(Box::new(request), Box::default())).unwrap()
     }
 
     fn due<T>(&mut self, mut is_it: impl FnMut(&Effect) -> Option<T>) -> T {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort, VmStep};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
-use shrooms_core::desk::{AskFact, AskReq, Loaded, Target};
+use shrooms_core::desk::{AskFact, AskReq, Target};
 
 use super::*;
 
@@ -48,7 +48,7 @@ impl Pair {
             let now = self.now();
             // Nobody has to be told of them any more.
             let send = Request::Send(SendReq { ask: None, ..send_of(&format!("kept-{n}")) });
-            self.desk.handle(now, Input::Request(Box::new(send), Box::new(Loaded::default()))).unwrap();
+            self.desk.handle(now, Input::Request(Box::new(send), Box::default())).unwrap();
             let run = |e| if let shrooms_core::Effect::Run { fence, .. } = e { Some(fence) } else { None };
             let fence = self.desk.take_due().into_iter().find_map(run).expect("a run");
             let words = Text::from("done");
@@ -65,7 +65,7 @@ impl Pair {
     /// An ask of another machine that has ended.
     fn keep_ask(&mut self, now: Now, n: usize) {
         let ask = Request::Ask(ask_of(&format!("kept-{n}")));
-        self.desk.handle(now, Input::Request(Box::new(ask), Box::new(Loaded::default()))).unwrap();
+        self.desk.handle(now, Input::Request(Box::new(ask), Box::default())).unwrap();
         let sent = |e| if let shrooms_core::Effect::Send { ask, attempt } = e { Some((ask, attempt)) } else { None };
         let (no, attempt) = self.desk.take_due().into_iter().find_map(sent).expect("a send");
         let (task_id, text) = (format!("b:kept-{n}"), Some(Text::from("done")));
