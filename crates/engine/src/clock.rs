@@ -47,6 +47,10 @@ impl Source for SystemClock {
     }
 }
 
+/// Clocks that differ by no more went on together: they tick at different moments, and are not read at
+/// one.
+const AT_ONCE_MS: i64 = 10;
+
 /// Both clocks, for the desk's thread.
 pub(crate) struct Clock {
     source: Arc<dyn Source>,
@@ -63,8 +67,14 @@ impl Clock {
 
     pub(crate) fn now(&mut self) -> Now {
         let (wall, monotonic) = (self.source.wall(), self.source.monotonic());
-        self.served += served_step(wall - self.wall, monotonic - self.monotonic);
-        (self.wall, self.monotonic) = (wall, monotonic);
+        let (on_wall, on_monotonic) = (wall - self.wall, monotonic - self.monotonic);
+        let step = served_step(on_wall, on_monotonic);
+        self.served += step;
+        // What one has ticked before the other is taken with the next reading: however often both are
+        // read, nothing is lost between them.
+        let together = (on_wall - on_monotonic).abs() <= AT_ONCE_MS && step == on_wall.min(on_monotonic);
+        (self.wall, self.monotonic) =
+            if together { (self.wall + step, self.monotonic + step) } else { (wall, monotonic) };
         Now { wall, served: self.served, boot: self.boot }
     }
 }
@@ -98,6 +108,31 @@ mod tests {
         assert_eq!(step(-3_600_000, 10), 510);
         assert_eq!(step(86_400_000, 10), 520);
         assert_eq!(step(172_800_000, 0), 520);
+    }
+
+    #[test]
+    fn clocks_that_tick_at_different_moments_lose_nothing_however_often_they_are_read() {
+        let fake = Arc::new(Fake(AtomicI64::new(1_000), AtomicI64::new(0)));
+        let mut clock = Clock::new(fake.clone(), 0, Boot(1));
+        // Read twice in each millisecond, before the other one has ticked and after it.
+        for _ in 0..1_000 {
+            fake.0.fetch_add(1, Ordering::Relaxed);
+            clock.now();
+            fake.1.fetch_add(1, Ordering::Relaxed);
+            clock.now();
+        }
+        assert_eq!(clock.now().served, 1_000);
+        // One that is slewed is followed, and a jump of a second still is one.
+        for _ in 0..1_000 {
+            fake.0.fetch_add(10, Ordering::Relaxed);
+            fake.1.fetch_add(11, Ordering::Relaxed);
+            clock.now();
+        }
+        let served = clock.now().served;
+        assert!((11_000..=11_000 + AT_ONCE_MS).contains(&served), "{served}");
+        fake.0.fetch_add(1_000, Ordering::Relaxed);
+        fake.1.fetch_add(5, Ordering::Relaxed);
+        assert!((served..=served + 5 + AT_ONCE_MS).contains(&clock.now().served));
     }
 
     #[test]

@@ -9,15 +9,18 @@
 )]
 
 mod daemon {
+    pub mod apart;
     pub mod attacks;
     pub mod bad;
     pub mod crashes;
     pub mod http;
     pub mod jobs;
+    pub mod killed;
     pub mod lab;
     pub mod owner;
     pub mod places;
     pub mod storm;
     pub mod surface;
+    pub mod wire;
 }
-use daemon::{crashes, http, lab};
+use daemon::{crashes, http, lab, wire};

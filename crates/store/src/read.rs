@@ -326,7 +326,8 @@ impl Reader {
     /// Open tasks of a lane, as they were stored.
     pub fn open_tasks(&self, lane: LaneNo) -> Result<Vec<Task>, StoreError> {
         self.with(|db| {
-            let mut s = db.prepare_cached("SELECT row FROM task WHERE lane = ?1 AND open = 1 ORDER BY no")?;
+            let mut s = db
+                .prepare_cached("SELECT row FROM task INDEXED BY task_open WHERE lane = ?1 AND open = 1 ORDER BY no")?;
             let rows = s.query_map([lane.0], |r| r.get::<_, String>(0))?;
             rows.map(|r| parse("task", &r?)).collect()
         })

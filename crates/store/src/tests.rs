@@ -1,6 +1,8 @@
 //! The store with a real desk's rows: what was committed is there after a reopening, what was not
 //! is not, and what cannot be read is left as it is.
 
+mod cost;
+
 use std::path::Path;
 
 use shrooms_core::desk::{Done, Exit, Input, Place, Request, SendReq, TurnFact};

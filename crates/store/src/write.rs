@@ -166,9 +166,11 @@ impl Store {
             )?,
             messages: self.all(
                 "message",
-                "SELECT m.row FROM task t JOIN message m ON m.task = t.no WHERE t.open = 1 ORDER BY m.no",
+                // By the index, or all that is kept would be gone through.
+                "SELECT m.row FROM task t INDEXED BY task_open CROSS JOIN message m ON m.task = t.no
+                 WHERE t.open = 1 ORDER BY m.no",
             )?,
-            tasks: self.all("task", "SELECT row FROM task WHERE open = 1 ORDER BY no")?,
+            tasks: self.all("task", "SELECT row FROM task INDEXED BY task_open WHERE open = 1 ORDER BY no")?,
             deliveries: self.all("delivery", "SELECT row FROM delivery WHERE open = 1 ORDER BY no")?,
             turns: self.all("turn", "SELECT row FROM turn WHERE open = 1 ORDER BY no")?,
             prompts: self.all("prompt", "SELECT row FROM prompt WHERE open = 1 ORDER BY no")?,

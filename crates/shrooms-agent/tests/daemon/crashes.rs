@@ -68,13 +68,18 @@ read -r worker mid
 
 /// Two machines with an asker on the one and workers on the other, not started yet.
 pub fn two_machines(workers: &[&str], askers: &[&str]) -> (Lab, Sessions) {
+    two_machines_with(workers, askers, WORKER)
+}
+
+/// The same with other workers.
+pub fn two_machines_with(workers: &[&str], askers: &[&str], worker: &str) -> (Lab, Sessions) {
     let lab = Lab::idle(&["laptop", "homeserver"]);
     let with = |name: &str, body: &str| {
-        let vars = ["RUNS", "TOLD", "ACKED"].map(|v| format!("{v}='{}'", lab.path(&v.to_lowercase()).display()));
+        let vars = ["RUNS", "TOLD", "ACKED", "GO"].map(|v| format!("{v}='{}'", lab.path(&v.to_lowercase()).display()));
         lab.script(name, &format!("{}\nPROGRAM='{PROGRAM}'\n{body}", vars.join("\n")))
     };
     let sessions = Sessions {
-        worker: with("worker.sh", WORKER),
+        worker: with("worker.sh", worker),
         asker: with("asker.sh", ASKER),
         dir: lab.dir.path().to_path_buf(),
         workers: workers.iter().map(|w| w.to_string()).collect(),

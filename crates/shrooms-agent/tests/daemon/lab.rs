@@ -164,6 +164,15 @@ impl Machine {
         self.start();
     }
 
+    /// What this machine, which was not started yet, knows of machines: names and addresses.
+    pub fn know(&mut self, machines: &[(String, IpAddr)]) {
+        let of = |(name, address): &(String, IpAddr)| {
+            format!("[[machine]]\nname = \"{name}\"\nmesh = \"home\"\naddresses = [\"{address}\"]\n\n")
+        };
+        self.mesh = self.state.with_extension("mesh.toml");
+        fs::write(&self.mesh, machines.iter().map(of).collect::<String>()).unwrap();
+    }
+
     /// Starts the daemon without waiting: it may be about to crash.
     pub fn spawn(&mut self, env: &[(&str, &str)]) {
         let log = fs::File::options().create(true).append(true).open(self.log_path()).unwrap();

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, kill_now, poll};
+use crate::lab::{Lab, freeze, kill_now, poll};
 use crate::machine::Machine;
 use crate::model::{rule, say, shell, tool, update};
 use crate::place::state;
@@ -188,8 +188,7 @@ impl Scene {
 
     /// Claude Code takes nothing more in, until it is killed.
     pub fn freeze(&self, session: &str) {
-        let pid = rustix::process::Pid::from_raw(self.lab.claude(session)).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        freeze(self.lab.claude(session));
     }
 
     /// Waits until a session's conversation holds a message that begins so.

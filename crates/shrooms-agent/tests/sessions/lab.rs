@@ -168,6 +168,12 @@ pub fn kill_now(pid: i32) {
     poll(&format!("{pid} is dead"), || stat(pid).is_none_or(|words| words.first().is_none_or(|state| state == "Z")));
 }
 
+/// It takes nothing more in, until it is killed.
+pub fn freeze(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+}
+
 fn command_line(pid: i32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).replace('\0', " ").chars().take(200).collect()

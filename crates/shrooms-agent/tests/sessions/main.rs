@@ -30,4 +30,5 @@ mod model;
 mod prompts;
 mod quiet;
 mod seen;
+mod states;
 mod worker_cut;
