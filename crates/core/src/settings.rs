@@ -80,11 +80,22 @@ pub struct Limits {
     pub expire_hours: u32,
     /// Days that ended tasks are kept, by wall and by served time.
     pub keep_days: u32,
+    /// A session whose account was at its limit goes on by itself after the reset, once; else it is
+    /// stopped then, until it is started.
+    pub resume_after_limit: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { queue: 100, agent_tasks_per_hour: 30, turns: 0, daily_micros: 0, expire_hours: 24, keep_days: 7 }
+        Limits {
+            queue: 100,
+            agent_tasks_per_hour: 30,
+            turns: 0,
+            daily_micros: 0,
+            expire_hours: 24,
+            keep_days: 7,
+            resume_after_limit: true,
+        }
     }
 }
 

@@ -24,6 +24,6 @@ pub use error::EngineError;
 pub use hub::Watch;
 pub use live::Live;
 /// What calls to other machines are made with, and come to.
-pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer};
+pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer, segment};
 /// What committed rows are read with.
 pub use shrooms_store::{Feed, Reader, SessionRow, StoreError, TaskFilter, TaskTexts};

@@ -43,6 +43,8 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/prompts", get(prompts::list))
         .route("/v1/prompts/{id}", get(prompts::get).post(prompts::answer))
         .route("/v1/fleet", get(fleet::show))
+        .route("/v1/fleet/pause", post(pause::pause_all))
+        .route("/v1/fleet/resume", post(pause::resume_all))
         .route("/v1/tasks", get(tasks::list))
         .route("/v1/tasks/{reference}", get(tasks::get).post(tasks::update))
         .route("/v1/tasks/{reference}/answer", post(tasks::answer))

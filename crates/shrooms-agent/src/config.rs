@@ -30,6 +30,7 @@ struct Limits {
     daily_usd: Option<f64>,
     expire_hours: Option<u32>,
     keep_days: Option<u32>,
+    resume_after_limit: Option<bool>,
 }
 
 /// The settings in `path`, or the rules' own where there is no such file (`must_be` = that is an
@@ -55,6 +56,7 @@ fn parse(text: &str) -> anyhow::Result<Settings> {
     limits.agent_tasks_per_hour = given.agent_tasks_per_hour.unwrap_or(limits.agent_tasks_per_hour);
     limits.expire_hours = given.expire_hours.unwrap_or(limits.expire_hours);
     limits.keep_days = given.keep_days.unwrap_or(limits.keep_days);
+    limits.resume_after_limit = given.resume_after_limit.unwrap_or(limits.resume_after_limit);
     limits.turns = match given.turns {
         Some(0) => bail!("limits.turns: must be 1 to 10000, not 0 (to hold everything, use: pause)"),
         Some(turns) => turns,
@@ -83,11 +85,13 @@ mod tests {
         assert_eq!(settings.watchdog, Watchdog::default());
         assert_eq!(settings.limits.queue, 100);
         assert!(settings.limits.turns >= TURNS_PER_CORE);
-        let text = "[watchdog]\nladder_secs = [1, 2]\n[limits]\ndaily_usd = 2.5\nturns = 3\nexpire_hours = 48";
+        let text = "[watchdog]\nladder_secs = [1, 2]\n[limits]\ndaily_usd = 2.5\nturns = 3\nexpire_hours = 48\n\
+                    resume_after_limit = false";
         let settings = parse(text).unwrap();
         assert_eq!((settings.watchdog.ladder_secs.as_slice(), settings.watchdog.reminders()), ([1, 2].as_slice(), 3));
         let limits = settings.limits;
         assert_eq!((limits.daily_micros, limits.turns, limits.expire_hours), (2_500_000, 3, 48));
+        assert!(!limits.resume_after_limit && Settings::default().limits.resume_after_limit);
     }
 
     #[test]

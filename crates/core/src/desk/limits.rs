@@ -116,7 +116,7 @@ impl Desk {
         }
     }
 
-    /// Lanes whose limit is over go on, once.
+    /// Lanes whose limit is over go on, once; or wait for a person, if they are set to.
     pub(super) fn lift_limits(&mut self, now: &Now) {
         let over = |l: &Lane| l.limited.is_some_and(|until| until <= now.wall);
         let lanes: Vec<LaneNo> = self.lanes.iter().filter(|(_, l)| over(l)).map(|(no, _)| *no).collect();
@@ -132,6 +132,12 @@ impl Desk {
             // What was cut off by it is gone on with.
             if lane.holder.is_some_and(|task| !self.planned_for(no, task)) {
                 self.plan_recap(lane.session, no);
+            }
+            if !self.place.settings.limits.resume_after_limit {
+                self.edit_lane(no, |l| l.resumed = false);
+                let session = self.sessions.get(lane.session).cloned();
+                let why = "its account was at its limit, and it is not to go on by itself";
+                self.cannot_start(now, session.as_deref(), why);
             }
             self.advance(now, no);
         }

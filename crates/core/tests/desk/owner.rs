@@ -105,6 +105,23 @@ rules! {
         limit c 7200                            -> session c stopped 'its account is at its limit again, right after a reset'
     "
 
+    a_session_that_is_not_to_go_on_after_a_limit_is_stopped_when_that_is_over "
+        resume-after-limit off
+        session add c claude
+        send c m1 'look'
+        taken c
+        limit c 60
+        idle c ''
+        wait 30                                 -> nothing
+        wait 30                                 -> session c stopped 'its account was at its limit, and it is not to go on by itself'
+        wait 9000                               -> nothing
+        session start c                         -> session c ready; c:m1 written, recap
+        taken c
+        limit c 60
+        idle c ''
+        wait 60                                 -> session c stopped 'its account was at its limit, and it is not to go on by itself'
+    "
+
     a_renamed_session_keeps_everything_and_its_old_name_inherits_nothing "
         session add c claude
         send c m1 'look'

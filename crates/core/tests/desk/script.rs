@@ -266,6 +266,11 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             };
             observe(world, Input::Turn(fence(world, session), TurnFact::Tool(used)))
         }
+        ["resume-after-limit", how] => {
+            world.place.settings.limits.resume_after_limit = *how == "on";
+            world.crash();
+            Vec::new()
+        }
         ["cap", "machine", micros] => {
             world.place.settings.limits.daily_micros = micros.parse().expect("a number");
             world.crash();

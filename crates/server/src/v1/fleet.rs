@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::problem::Problem;
 
 /// A machine that is there answers in milliseconds; a person waits for the slowest one.
-const ANSWER: Duration = Duration::from_secs(4);
+pub(super) const ANSWER: Duration = Duration::from_secs(4);
 
 #[derive(Serialize)]
 pub(super) struct Fleet {

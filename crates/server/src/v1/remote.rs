@@ -8,12 +8,12 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use shrooms_a2a::shrooms as keys;
 use shrooms_a2a::types::SendMessageParams;
-use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task};
-use shrooms_core::desk::{Request, Seen};
+use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task, decode};
+use shrooms_core::desk::{Hand, Request, Seen};
 use shrooms_core::id;
 use shrooms_core::row::{Ask, AskTo, Subject};
 use shrooms_core::{Kind, Principal, Text};
-use shrooms_engine::{CALL_TIMEOUT, CallError, Peer};
+use shrooms_engine::{CALL_TIMEOUT, CallError, Peer, segment};
 use shrooms_mesh::{FindError, Machine};
 
 use super::record::{self, AGENT, SEQ, TASK, UNSENT};
@@ -386,6 +386,33 @@ pub(super) async fn ack(app: &App, by: &Principal, there: &There) -> Result<Task
     let id = ask.and_then(|ask| ask.task_id).unwrap_or_else(|| there.id.clone());
     let sent = app.engine.outbound().ack_task(&there.peer(app), there.session(), &id).await;
     sent.map(|task| there.marked(app, task)).map_err(|e| problem(&there.machine.name, e))
+}
+
+/// The owner's hand on a task that waits there.
+pub(super) async fn hand(app: &App, there: &There, hand: Hand) -> Result<Task, Problem> {
+    let (verb, body) = match hand {
+        Hand::Move { place } => ("move", json!({"place": place})),
+        Hand::Park => ("park", json!({})),
+        Hand::Release => ("release", json!({})),
+    };
+    let id = segment(&there.id).ok_or_else(|| Problem::not_found(format!("no task '{}'", there.id)))?;
+    let path = format!("/v1/tasks/{id}/{verb}");
+    let answer = app.engine.outbound().post_json(&there.peer(app), &path, &body, CALL_TIMEOUT).await;
+    let mut answer = answer.map_err(|error| answered(&there.machine.name, error))?;
+    let task = decode::<Task>(answer["task"].take())
+        .map_err(|why| problem(&there.machine.name, CallError::Unsure(format!("its answer cannot be read: {why}"))))?;
+    Ok(there.marked(app, task))
+}
+
+/// A refusal of another machine's API, as it would be here.
+fn answered(machine: &str, error: CallError) -> Problem {
+    match error {
+        CallError::Http { status: 400, detail } => Problem::bad(detail),
+        CallError::Http { status: 403, detail } => Problem::refused(detail),
+        CallError::Http { status: 404, detail } => Problem::not_found(detail),
+        CallError::Http { status: 409, detail } => Problem::new(Kind::Conflict, detail),
+        error => problem(machine, error),
+    }
 }
 
 #[cfg(test)]

@@ -279,9 +279,19 @@ async fn hand(app: &App, by: &Principal, reference: &str, hand: Hand) -> Result<
     match place(app, reference).await? {
         Place::Here(task) => decided(app, by, Request::Queue { by: by.clone(), task, hand }).await,
         Place::There(there) => {
-            let detail = format!("the queue is on {}: run it there", there.machine.name);
-            Err(Problem::new(Kind::Conflict, detail))
+            owner(by, "changing a queue")?;
+            remote::hand(app, &there, hand).await.map(one)
         }
+    }
+}
+
+/// What this machine does on others for its owner, it does for nobody else: there it is taken for the
+/// owner's own word.
+pub(super) fn owner(by: &Principal, what: &'static str) -> Result<(), Problem> {
+    elsewhere(by)?;
+    match by {
+        Principal::Owner => Ok(()),
+        Principal::Session(_) | Principal::Device { .. } => Err(Refusal::OwnersOnly { what }.into()),
     }
 }
 

@@ -1,6 +1,9 @@
-//! `pause` and `resume`: everything on this machine, at once.
+//! `pause` and `resume`: everything on this machine at once, or on all machines.
 
-use serde_json::json;
+use std::fmt::Write;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::api::{self, Status};
 use crate::context::Context;
@@ -11,22 +14,80 @@ use crate::report::{Exit, Failure};
 #[command(after_help = "\
 Examples:
   shrooms-agent pause
+  shrooms-agent pause --all
   shrooms-agent resume")]
-pub struct Args {}
+pub struct Args {
+    /// On every machine of the mesh; those that cannot be reached are named
+    #[arg(long)]
+    all: bool,
+}
 
 /// Go on after a pause
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  shrooms-agent resume")]
-pub struct ResumeArgs {}
+  shrooms-agent resume
+  shrooms-agent resume --all")]
+pub struct ResumeArgs {
+    /// On every machine of the mesh; those that cannot be reached are named
+    #[arg(long)]
+    all: bool,
+}
 
-pub async fn run(path: &str, context: &Context) -> Result<Exit, Failure> {
-    let answer = context.post(path, &json!({})).await?;
+#[derive(Deserialize)]
+struct Fleet {
+    machines: Vec<Machine>,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    machine: String,
+    reachable: bool,
+    paused: Option<String>,
+    why: Option<String>,
+}
+
+pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
+    tell("pause", args.all, context).await
+}
+
+pub async fn resume(args: ResumeArgs, context: &Context) -> Result<Exit, Failure> {
+    tell("resume", args.all, context).await
+}
+
+async fn tell(verb: &str, all: bool, context: &Context) -> Result<Exit, Failure> {
+    if all {
+        return everywhere(verb, context).await;
+    }
+    let answer = context.post(&format!("/v1/{verb}"), &json!({})).await?;
     let status: Status = api::read(&answer)?;
-    context.out.show(&answer, |_| match &status.paused {
-        Some(by) => format!("{}: paused by {by}; go on with: resume\n", status.machine),
-        None => format!("{}: goes on\n", status.machine),
-    })?;
+    context.out.show(&answer, |_| line(&status.machine, status.paused.as_deref()))?;
     Ok(Exit::Done)
+}
+
+fn line(machine: &str, paused: Option<&str>) -> String {
+    match paused {
+        Some(by) => format!("{machine}: paused by {by}; go on with: resume\n"),
+        None => format!("{machine}: goes on\n"),
+    }
+}
+
+async fn everywhere(verb: &str, context: &Context) -> Result<Exit, Failure> {
+    let answer: Value = context.post(&format!("/v1/fleet/{verb}"), &json!({})).await?;
+    let fleet: Fleet = api::read(&answer)?;
+    context.out.show(&answer, |_| {
+        let reached = fleet.machines.iter().filter(|m| m.reachable);
+        reached.fold(String::new(), |mut text, m| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{}", line(&m.machine, m.paused.as_deref()));
+            text
+        })
+    })?;
+    let away = fleet.machines.iter().filter(|m| !m.reachable);
+    let away: Vec<String> = away.map(|m| m.why.clone().unwrap_or_else(|| m.machine.clone())).collect();
+    match away.is_empty() {
+        true => Ok(Exit::Done),
+        false => Err(Failure::new(format!("not everywhere: {}", away.join("; ")))
+            .hint(format!("what was not reached goes on as it was; run {verb} --all again when it is back"))),
+    }
 }

@@ -54,6 +54,47 @@ fn a_renamed_session_keeps_its_tasks_and_their_ids_and_its_old_name_inherits_not
 }
 
 #[test]
+fn the_owners_hand_reaches_other_machines_and_a_pause_of_all_names_those_that_are_away() {
+    let mut lab = Lab::of(&["homeserver", "laptop"]);
+    waiting(&lab, 1, "w");
+    for id in ["m1", "m2", "m3"] {
+        good(&lab, &["a2a", "send", "--id", id, "laptop/w", "Do it."]);
+    }
+    poll("all are there", || lab[1].task("w:m3")["metadata"]["shrooms/position"] == 2);
+    let moved = good(&lab, &["a2a", "move", "laptop/w:m3", "1"]);
+    assert!(moved.contains("laptop/w:m3"), "{moved}");
+    assert_eq!(lab[1].task("w:m3")["metadata"]["shrooms/position"], 1);
+    good(&lab, &["a2a", "park", "laptop/w:m2"]);
+    assert_eq!(lab[1].task("w:m2")["metadata"]["shrooms/parked"], true);
+    good(&lab, &["a2a", "release", "laptop/w:m2"]);
+    let begun = lab[0].cli(&["a2a", "park", "laptop/w:m1"]);
+    assert!(begun.code == 1 && begun.err.contains("does not wait in a queue"), "{begun:?}");
+    let unknown = lab[0].cli(&["a2a", "park", "laptop/w:nothing"]);
+    assert!(unknown.code == 1 && unknown.err.contains("no task"), "{unknown:?}");
+    let all = good(&lab, &["pause", "--all"]);
+    assert!(all.contains("homeserver: paused by") && all.contains("laptop: paused by"), "{all}");
+    std::fs::write(lab.path("go"), "").unwrap();
+    assert_eq!(state(&lab[1].outcome("w:m1")), "completed", "what runs goes on");
+    assert_eq!(state(&lab[1].task("w:m3")), "submitted", "and nothing else is begun");
+    let all = good(&lab, &["resume", "--all"]);
+    assert!(all.contains("homeserver: goes on") && all.contains("laptop: goes on"), "{all}");
+    for id in ["w:m3", "w:m2"] {
+        assert_eq!(state(&lab[1].outcome(id)), "completed");
+    }
+    // One that is away is named, and goes on as it was.
+    lab[1].kill();
+    let away = lab[0].cli(&["pause", "--all"]);
+    assert!(away.code == 1 && away.out.contains("homeserver: paused by"), "{away:?}");
+    assert!(away.err.contains("not everywhere: laptop") && away.err.contains("pause --all again"), "{away:?}");
+    good(&lab, &["resume"]);
+    // A session's process may do neither.
+    let script = lab.script("hand.sh", &format!("{} pause --all 2>&1 || true", crate::lab::PROGRAM));
+    lab[0].add("s", lab.dir.path(), &[&script]);
+    let tried = lab[0].cli(&["a2a", "send", "--wait", "s", "Pause."]);
+    assert!(tried.out.contains("the owner's to do"), "{tried:?}");
+}
+
+#[test]
 fn what_waits_is_moved_parked_and_released_and_a_pause_begins_nothing() {
     let mut lab = Lab::of(&["homeserver"]);
     waiting(&lab, 0, "w");

@@ -12,7 +12,7 @@ use crate::report::{Exit, Failure};
 Examples:
   shrooms-agent a2a release review:cli-20261008T091502-3f9a1c2e")]
 pub struct Args {
-    /// The task: SESSION:MESSAGE-ID, on this machine
+    /// The task: SESSION:MESSAGE-ID, or MACHINE/SESSION:MESSAGE-ID
     #[arg(value_name = "TASK", value_parser = cli::a2a::task)]
     task: String,
 }
