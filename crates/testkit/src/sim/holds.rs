@@ -161,6 +161,9 @@ impl Sim {
         for m in 0..self.machines.len() {
             let tasks: Vec<_> = self.machines[m].world.store.tasks.values().cloned().collect();
             for t in tasks {
+                if t.unproven {
+                    self.seen.count("task unproven");
+                }
                 match t.ending {
                     Some(Ending::Canceled) if t.expired => self.seen.count("task expired"),
                     Some(ending) => self.seen.count(format!("task {}", ending.word())),

@@ -2,7 +2,7 @@
 
 use shrooms_core::desk::{Hand, Request, SendReq, Word};
 use shrooms_core::principal::Principal;
-use shrooms_core::row::{AskBy, Gate, Harness, PromptAnswer, SessionSet};
+use shrooms_core::row::{AskBy, Gate, Harness, PromptAnswer, Proof, SessionSet};
 use shrooms_core::text::Text;
 
 use super::behaviour::Behaviour;
@@ -55,7 +55,7 @@ impl Sim {
             context: None,
             refs: Vec::new(),
             fresh: self.dice.one_in(12),
-            require: Vec::new(),
+            require: if self.dice.one_in(8) { vec![Proof::ToolCalls] } else { Vec::new() },
             vouched: false,
             ask: None,
             random: 7,

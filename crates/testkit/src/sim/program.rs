@@ -7,7 +7,7 @@ use std::sync::Arc;
 use shrooms_core::desk::{Asked, Exit, Landed, Request, Retry, TurnFact, Word};
 use shrooms_core::id::{DeliveryNo, TaskNo};
 use shrooms_core::principal::Principal;
-use shrooms_core::row::{DeliveryKind, Fence, Task};
+use shrooms_core::row::{DeliveryKind, Fence, Task, ToolUse};
 use shrooms_core::text::Text;
 
 use super::behaviour::Behaviour;
@@ -47,6 +47,15 @@ impl Sim {
             11..15 => self.beside(at),
             _ => self.take(at),
         }
+    }
+
+    /// Its account is at its limit for some minutes; its turn is over with that.
+    fn limit(&mut self, at: At) {
+        let until = self.machines[at.0].world.now.wall + 60_000 * (1 + self.dice.roll(9) as i64);
+        let p = self.program(at);
+        p.pipe.push_back(TurnFact::Limit { until, text: "five hours".into() });
+        p.rest();
+        self.seen.count("a limit");
     }
 
     fn start_unasked(&mut self, at: At) {
@@ -147,6 +156,10 @@ impl Sim {
         self.land(at);
         let (roll, mood, behaves) = (self.dice.roll(24), self.mood, self.behaves(at));
         let rarely = self.dice.one_in(4);
+        if self.dice.one_in(6) {
+            let used = ToolUse { name: "Bash".into(), ok: !rarely, command: None, code: None, file: None };
+            self.program(at).pipe.push_back(TurnFact::Tool(used));
+        }
         let p = self.program(at);
         let waits = p.calls.iter().any(|c| c.wanted && c.returned.is_none());
         let (silent, patient) = (behaves == Behaviour::Silent, mood == Mood::Asking && !rarely);
@@ -167,8 +180,10 @@ impl Sim {
                 p.pipe.extend(gone);
             }
             9..15 => self.call(at),
+            15..18 if patient => self.call(at),
             15..17 => self.take(at),
             17 => self.refuse(at),
+            18 if rarely => self.limit(at),
             18 => p.pipe.push_back(TurnFact::Compacted),
             19 => self.on_ask(at),
             20..22 if waits => {}
