@@ -146,6 +146,9 @@ impl Desk {
             }
             if !task.open() {
                 self.over(now, no);
+            } else if self.asks.get(no).is_some_and(|a| super::results::has_outcome(a)) {
+                // A question that stands already, and is not asked again.
+                self.plan_result(now, no);
             }
         }
         self.ask_event(now, no);

@@ -3,10 +3,11 @@
 //! `nothing`. A line without `->` prepares. Each script runs twice: once as it is, and once with
 //! the desk read back from the store after every commit, which must make no difference.
 
+use super::facts::{ask_fact, turn_fact};
+use super::line::{option, same, words};
 use super::shown;
 use shrooms_core::desk::{
-    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, OutboxFact, ReportReq, Request, Retry, SendReq, Target,
-    TurnFact, Word,
+    AskReq, Asked, Done, Hand, Input, Landed, OutboxFact, ReportReq, Request, SendReq, Target, TurnFact, Word,
 };
 use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
@@ -55,74 +56,16 @@ fn run_line(world: &mut World, commands: &str) -> Vec<String> {
     items
 }
 
-/// The same items in any order; `*` stands for any text. A refusal is named by a part of its
-/// message.
-fn same(want: &str, got: &[String]) -> bool {
-    let mut left: Vec<&String> = got.iter().collect();
-    let items = split(want, ';');
-    let items: Vec<&str> = items.iter().map(|i| i.trim()).filter(|i| !i.is_empty() && *i != "nothing").collect();
-    let fits = |item: &str, got: &str| match (item.strip_prefix("refused "), got.strip_prefix("refused ")) {
-        (Some(part), Some(whole)) => whole.contains(part.trim_matches('\'')),
-        _ => like(item, got),
-    };
-    let found = items.iter().all(|item| {
-        let at = left.iter().position(|got| fits(item, got));
-        at.map(|at| left.remove(at)).is_some()
-    });
-    found && left.is_empty()
-}
-
-fn like(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
-            let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
-            ends.into_iter().any(|at| like(rest, &tail[at..]))
-        }),
-    }
-}
-
-fn split(text: &str, at: char) -> Vec<String> {
-    let (mut out, mut quoted) = (vec![String::new()], false);
-    for c in text.chars() {
-        quoted ^= c == '\'';
-        match out.last_mut() {
-            Some(last) if quoted || c != at => last.push(c),
-            _ => out.push(String::new()),
-        }
-    }
-    out
-}
-
-/// Words of a command; `'quoted text'` is one, and `<N>` in one stands for N letters.
-fn words(command: &str) -> Vec<String> {
-    let parts = split(command, ' ').into_iter().filter(|w| !w.is_empty());
-    parts.map(|w| expand(w.strip_prefix('\'').and_then(|w| w.strip_suffix('\'')).unwrap_or(&w))).collect()
-}
-
-fn expand(word: &str) -> String {
-    let long = word.split_once('<').and_then(|(head, rest)| Some((head, rest.split_once('>')?)));
-    match long.and_then(|(head, (n, tail))| Some((head, n.parse::<usize>().ok()?, tail))) {
-        Some((head, n, tail)) => format!("{head}{}{tail}", "x".repeat(n)),
-        None => word.to_string(),
-    }
-}
-
-/// Takes `KEY VALUE` out of the words, wherever it stands.
-fn option(words: &mut Vec<&str>, key: &str) -> Option<String> {
-    let at = words.iter().position(|w| *w == key)?;
-    words.remove(at);
-    Some(words.remove(at).to_string())
-}
-
 fn run(world: &mut World, all: &[String]) -> Vec<String> {
     let words = all;
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let by = option(&mut words, "by").map(|w| world.principal(&w));
-    let fresh = words.iter().position(|w| *w == "fresh" && all[0] == "send").map(|at| words.remove(at)).is_some();
+    let asks = matches!(all[0].as_str(), "send" | "ask");
+    let fresh = words.iter().position(|w| *w == "fresh" && asks).map(|at| words.remove(at)).is_some();
     let require = option(&mut words, "requires");
     let require = require.iter().flat_map(|w| w.split('+')).map(|w| Proof::parse(w).expect("a proof")).collect();
     let vouched = words.iter().position(|w| *w == "vouched").map(|at| words.remove(at)).is_some();
+    let about = option(&mut words, "about");
     let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
     match words.as_slice() {
         ["session", verb, name, how @ ..] => session(world, verb, name, how, by.unwrap_or(Principal::Owner)),
@@ -177,7 +120,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 title: None,
                 context: None,
                 refs: Vec::new(),
-                fresh: false,
+                fresh,
                 require: Vec::new(),
                 now_only: how.contains(&"now"),
                 random: 7,
@@ -318,7 +261,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             let request = Request::Report(ReportReq {
                 device,
                 ask: found.unwrap_or_else(|| mid.to_string()),
-                task_id: format!("tests:{mid}"),
+                task_id: about.unwrap_or_else(|| format!("tests:{mid}")),
                 seq: seq.parse().expect("a number"),
                 state: state.to_string(),
                 text: rest.first().map(|t| Text::from(*t)),
@@ -382,6 +325,14 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
         ["show", "outbox"] => {
             let row = |o: &Outbox| format!("{} to {} about {}", o.report.task_id, o.device, o.report.ask);
             world.store.outbox.values().map(|o| row(o)).collect()
+        }
+        // What the asker goes by, to tell news from what it knows.
+        ["numbers"] => {
+            let mut out: Vec<String> =
+                world.store.outbox.values().map(|o| format!("report {} {}", o.report.task_id, o.report.seq)).collect();
+            let asks = world.store.asks.values().filter_map(|a| Some((a, a.known.as_ref()?.seq)));
+            out.extend(asks.map(|(a, seq)| format!("ask {} {seq}", a.mid)));
+            out
         }
         ["seq", task] => vec![format!("seq {}", world.store.task(task).expect("a task").seq)],
         ["texts"] => {
@@ -496,54 +447,6 @@ fn written_in(world: &World, run: shrooms_core::id::TurnNo) -> Vec<(shrooms_core
 fn prompt(world: &mut World, key: &str, by: Option<Principal>, given: PromptAnswer) -> Vec<String> {
     let no = world.store.prompts.values().find(|p| p.key == key).expect("a prompt").no;
     answer(world, Request::AnswerPrompt { by: by.unwrap_or(Principal::Owner), no, answer: given })
-}
-
-fn turn_fact(what: &str, how: &[&str]) -> TurnFact {
-    // An exit stands alone, or in the trace that a crash left.
-    let (what, how) = match how {
-        ["exit", how @ ..] if what == "trace" => ("trace-exit", how),
-        how => (what, how),
-    };
-    let first = how.first().copied().unwrap_or_default();
-    let words = how.get(1).copied().unwrap_or_default();
-    let number = || first.parse().expect("an exit code or a signal");
-    let exit = |code, signal, words| Exit { code, signal, spawn_error: None, stopped: false, words: Text::from(words) };
-    match (what, first) {
-        ("began", _) => TurnFact::Began,
-        ("compacted", _) => TurnFact::Compacted,
-        ("busy", _) => TurnFact::Busy,
-        ("idle", words) => TurnFact::Idle { words: Text::from(words), spent: Spent::default() },
-        ("exit", _) => TurnFact::Ended(exit(Some(number()), None, words)),
-        ("signal", _) => TurnFact::Ended(exit(None, Some(number()), words)),
-        ("stopped", words) => TurnFact::Ended(Exit { stopped: true, ..exit(None, Some(15), words) }),
-        ("unspawned", why) => TurnFact::Ended(Exit { spawn_error: Some(why.into()), ..exit(None, None, "") }),
-        ("never", "soon") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Soon },
-        ("never", "disk") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Disk },
-        ("never", "counted") => TurnFact::NeverBegan { why: words.into(), retry: Retry::Counted },
-        ("lost", _) => TurnFact::Lost,
-        ("trace", "neither") => TurnFact::Trace { began: false, exit: None, landed: Vec::new() },
-        ("trace", "began") => TurnFact::Trace { began: true, exit: None, landed: Vec::new() },
-        ("trace-exit", _) => {
-            TurnFact::Trace { began: true, exit: Some(exit(Some(number()), None, words)), landed: Vec::new() }
-        }
-        other => panic!("no such command: {other:?}"),
-    }
-}
-
-fn ask_fact(mid: &str, how: &[&str]) -> AskFact {
-    match how {
-        ["away"] => AskFact::Away { why: "away".into() },
-        ["unsure"] => AskFact::Unsure { why: "no answer".into() },
-        ["refused", why] => AskFact::Refused { why: Text::from(*why) },
-        ["gone", why] => AskFact::Gone { why: Text::from(*why) },
-        ["task", seq, state, text @ ..] => AskFact::Task {
-            task_id: format!("tests:{mid}"),
-            seq: seq.parse().expect("a number"),
-            state: state.to_string(),
-            text: text.first().map(|t| Text::from(*t)),
-        },
-        other => panic!("no such reply: {other:?}"),
-    }
 }
 
 fn find_ask(world: &World, mid: &str) -> Ask {

@@ -169,3 +169,22 @@ fn failed(error: CallError) -> AskFact {
         CallError::Http { status, detail } => AskFact::Refused { why: Text::new(format!("{status}: {detail}")) },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_numbers_an_outcome_with_the_change_that_brought_it() {
+        let seq = |metadata: Value| {
+            let status = serde_json::json!({"state": "TASK_STATE_INPUT_REQUIRED"});
+            let task = serde_json::json!({"id": "tests:m1", "status": status, "metadata": metadata});
+            match seen(&serde_json::from_value(task).expect("a task")) {
+                AskFact::Task { seq, .. } => seq,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(seq(serde_json::json!({"shrooms/seq": 9, "shrooms/outcome": 3})), 3);
+        assert_eq!(seq(serde_json::json!({"shrooms/seq": 9})), 9);
+    }
+}
