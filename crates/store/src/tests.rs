@@ -84,6 +84,39 @@ impl Pair {
         }
     }
 
+    /// The same from another device's daemon, for an ask of its own.
+    fn send_for(&mut self, ask: &str, session: &str, mid: &str) -> Result<(String, bool), shrooms_core::Refusal> {
+        let text = Text::from("one");
+        let send = SendReq {
+            by: Principal::Device { id: "d1".into(), label: "laptop.home".into() },
+            claim: None,
+            session: session.into(),
+            mid: mid.into(),
+            task: None,
+            digest: text.sha(),
+            text,
+            title: None,
+            context: None,
+            refs: vec![],
+            fresh: false,
+            require: vec![],
+            vouched: false,
+            ask: Some(ask.into()),
+            random: 7,
+        };
+        match self.request(Request::Send(send))? {
+            Done::Task { task, made } => Ok((task.id.clone(), made)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Decides it, and leaves the commit to a later one.
+    fn rename(&mut self, name: &str, to: &str) {
+        let rename = Request::RenameSession { by: Principal::Owner, name: name.into(), to: to.into() };
+        let now = self.now();
+        self.desk.handle(now, Input::Request(Box::new(rename), Box::default())).unwrap();
+    }
+
     fn exit(&mut self, words: &str) {
         let effect = self.desk.take_due().into_iter().find_map(|e| match e {
             shrooms_core::Effect::Run { fence, .. } => Some(fence),
@@ -370,4 +403,59 @@ fn a_removed_session_is_found_with_its_lane() {
     pair.request(Request::UndoRemove { by: Principal::Owner, name: "a".into() }).unwrap();
     assert_eq!(pair.send("a", "m1", "one").unwrap(), ("a:m1".into(), true));
     assert!(pair.request(Request::UndoRemove { by: Principal::Owner, name: "b".into() }).is_err());
+}
+
+/// How SQLite finds what was sent for an ask.
+fn plan_of_ask(store: &Store) -> String {
+    let sql = format!("EXPLAIN QUERY PLAN {}", crate::write::OF_ASK);
+    store.db_for_tests().query_row(&sql, ["d1", "x-1"], |r| r.get(3)).unwrap()
+}
+
+#[test]
+fn what_was_sent_for_an_ask_is_found_by_it_also_in_a_state_of_the_third_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    assert_eq!(pair.send_for("x-1", "a", "m1").unwrap(), ("a:m1".into(), true));
+    // One that has ended is not kept in memory.
+    pair.exit("done");
+    pair.rename("a", "b");
+    pair.commit();
+    assert_eq!(pair.send_for("x-1", "a", "m1").unwrap(), ("a:m1".into(), false));
+    assert!(plan_of_ask(&pair.store).contains("message_ask"), "{}", plan_of_ask(&pair.store));
+    pair.store.db_for_tests().execute_batch("DROP INDEX message_ask; PRAGMA user_version = 3;").unwrap();
+    assert!(!plan_of_ask(&pair.store).contains("message_ask"));
+    drop(pair);
+    let mut pair = open(dir.path());
+    assert_eq!(schema::version(pair.store.db_for_tests(), "").unwrap(), schema::SCHEMA);
+    assert!(plan_of_ask(&pair.store).contains("message_ask"), "{}", plan_of_ask(&pair.store));
+    assert_eq!(pair.send_for("x-1", "a", "m1").unwrap(), ("a:m1".into(), false));
+}
+
+#[test]
+fn sessions_exchange_names_in_one_commit_and_no_two_have_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("a");
+    pair.session("b");
+    let reader = Reader::open(dir.path()).unwrap();
+    let named = |name: &str| reader.session_named(name).unwrap().expect("a session of this name");
+    let (a, b) = (named("a"), named("b"));
+    pair.rename("a", "aside");
+    pair.rename("b", "a");
+    pair.rename("aside", "b");
+    pair.commit();
+    assert_eq!((named("a").uid, named("b").uid), (b.uid, a.uid));
+    let (a, b) = (named("a"), named("b"));
+    // Two of one name are no exchange.
+    let mut other = b.clone();
+    other.name = "a".into();
+    let batch = [Change::Session(std::sync::Arc::new(a.clone())), Change::Session(std::sync::Arc::new(other))];
+    assert!(pair.store.commit(&batch).is_err());
+    assert_eq!((named("a"), named("b")), (a, b));
+    // So they are after a start.
+    drop(pair);
+    let pair = open(dir.path());
+    let uid = |name: &str| pair.desk.session_by_name(name).map(|s| s.uid);
+    assert_eq!((uid("a"), uid("b")), (Some(named("a").uid), Some(named("b").uid)));
 }

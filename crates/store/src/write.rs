@@ -15,6 +15,10 @@ use shrooms_core::{Now, view};
 
 use crate::{StoreError, schema};
 
+/// What was sent for an ask of another device; the first condition is that of the index.
+pub(crate) const OF_ASK: &str = "SELECT row FROM message WHERE json_extract(row, '$.ask.device') IS NOT NULL
+    AND json_extract(row, '$.ask.device') = ?1 AND json_extract(row, '$.ask.ask') = ?2";
+
 /// How long the writer waits for a lock: only a person with a database tool can hold one.
 const BUSY_MS: u64 = 5_000;
 
@@ -257,9 +261,7 @@ impl Store {
     }
 
     fn of_ask(&self, key: &AskKey) -> Result<Option<Message>, StoreError> {
-        let sql = "SELECT row FROM message WHERE json_extract(row, '$.ask.device') IS NOT NULL
-                   AND json_extract(row, '$.ask.device') = ?1 AND json_extract(row, '$.ask.ask') = ?2";
-        let mut statement = self.db.prepare_cached(sql)?;
+        let mut statement = self.db.prepare_cached(OF_ASK)?;
         let row: Option<String> = statement.query_row([&key.device, &key.ask], |r| r.get(0)).optional()?;
         row.map(|r| parse("message", &r)).transpose()
     }

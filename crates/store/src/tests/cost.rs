@@ -95,7 +95,8 @@ fn send_of(mid: &str) -> SendReq {
         fresh: false,
         require: vec![],
         vouched: true,
-        ask: Some("12345678-9".into()),
+        // Each is for an ask of its own: the same ask again is the same task.
+        ask: Some(format!("12345678-{mid}")),
         random: 7,
     }
 }
