@@ -26,6 +26,9 @@ pub const FRESH: &str = "shrooms/fresh";
 pub const ASK: &str = "shrooms/ask";
 /// True: the asker's machine established [`FROM`] itself.
 pub const VOUCHED: &str = "shrooms/vouched";
+/// True on a message whose asker does not want it any more, and does not know whether it came before:
+/// it is not begun, and what is known of it is cancelled.
+pub const CANCELED: &str = "shrooms/canceled";
 /// What a `done` must prove: an array of `tool_calls`, `files_changed`.
 pub const REQUIRE: &str = "shrooms/require";
 /// The task in whose course this one was asked.

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// An error of the store.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    #[error("the disk that holds {path} is full: make room, and it goes on by itself")]
+    #[error("the disk that holds {path} is full: make room")]
     Full { path: String },
     #[error("another daemon already serves the state in {dir}: stop it first, or use another --state directory")]
     Locked { dir: String },

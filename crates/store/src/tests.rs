@@ -76,6 +76,7 @@ impl Pair {
             require: vec![],
             vouched: false,
             ask: None,
+            canceled: false,
             random: 7,
         };
         match self.request(Request::Send(send))? {
@@ -102,6 +103,7 @@ impl Pair {
             require: vec![],
             vouched: false,
             ask: Some(ask.into()),
+            canceled: false,
             random: 7,
         };
         match self.request(Request::Send(send))? {

@@ -99,6 +99,7 @@ impl Desk {
                     require: req.require.clone(),
                     vouched: false,
                     ask: None,
+                    canceled: false,
                     random: req.random,
                 };
                 let (task, _) = self.send_new(now, send, loaded, Some(AskedBy::Here(no)))?;
@@ -273,7 +274,7 @@ impl Desk {
                     let why = Text::from("failed: for 24 hours nobody could say whether it arrived");
                     let text = Some(self.keep(&why));
                     self.hear(now, no, &Known { seq: 1, state: "failed".into(), text });
-                } else if ask.fails == 0 {
+                } else if ask.fails == 0 && ask.state == AskState::Unsent {
                     self.ask_event(now, no);
                 }
             }
@@ -376,6 +377,20 @@ impl Desk {
             AskTo::Device { id, .. } if *id == report.device => {}
             _ => return Err(Refusal::WrongReporter { ask: report.ask }),
         }
+        // An earlier try had arrived after all, and its task is there: what is so counts, not what was
+        // said of a later try.
+        if was_refused(&ask) && self.asks.len() < MAX_ASKS {
+            self.insert_ask(Ask {
+                state: AskState::Open,
+                known: None,
+                told: false,
+                ended: None,
+                trying: false,
+                boot: now.boot,
+                ..ask.clone()
+            });
+        }
+        let ask = self.asks.get(no).map_or(ask, |a| (**a).clone());
         // The same message made another task there, in a session that took the name of one that is gone:
         // this ask is about the first.
         let same = ask.task_id.as_ref().is_none_or(|t| *t == report.task_id);

@@ -173,6 +173,8 @@ pub struct SendReq {
     pub vouched: bool,
     /// The asker's daemon wants to be told, under this id of its ask.
     pub ask: Option<String>,
+    /// The asker does not want it any more: it is not begun, and ended if it was.
+    pub canceled: bool,
     /// Random, for ids.
     pub random: u64,
 }

@@ -120,8 +120,12 @@ impl Desk {
         match send.task.clone() {
             Some(id) => self.send_more(now, &id, send, loaded),
             None => {
+                let (by, canceled) = (send.by.clone(), send.canceled);
                 let (task, made) = self.send_new(now, send, loaded, None)?;
-                Ok(Done::Task { task, made })
+                match canceled && task.open() {
+                    true => self.cancel(now, &by, &task.id, None),
+                    false => Ok(Done::Task { task, made }),
+                }
             }
         }
     }
@@ -250,7 +254,9 @@ impl Desk {
         self.insert_message(message);
         self.insert_task(task);
         self.event(now, EventKind::Task, Some(&session.name), Some(&id), "submitted", send.text.as_str());
-        self.advance(now, session.lane);
+        if !send.canceled {
+            self.advance(now, session.lane);
+        }
         let task = self.tasks.get(no).cloned().ok_or(Refusal::NoTask { id })?;
         Ok((task, true))
     }

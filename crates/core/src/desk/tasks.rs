@@ -160,8 +160,12 @@ impl Desk {
         if !task.open() && !self.breaks(Mutant::EndsTwice) {
             return;
         }
+        let mut words = words.clone();
+        if ending == Ending::Canceled && self.may_have_begun(&task) {
+            words = Text::new(format!("{}\n\n{PERHAPS}", words.as_str()));
+        }
         let held = self.lanes.get(task.lane).is_some_and(|l| l.holder == Some(no));
-        let text = (!words.is_empty()).then(|| self.keep(words));
+        let text = (!words.is_empty()).then(|| self.keep(&words));
         self.edit_task(no, |t| {
             t.ending = Some(ending);
             t.result = text;
@@ -196,6 +200,18 @@ impl Desk {
         }
         self.note(now, no, words.as_str());
         self.tell(now, no);
+    }
+
+    /// It was being given to its worker, and no sign of life has come back.
+    fn may_have_begun(&self, task: &Task) -> bool {
+        let lane = self.lanes.get(task.lane);
+        let run = lane.and_then(|l| l.turn).and_then(|no| self.turns.get(no));
+        let written = run.map(|t| self.of_run(t.no)).unwrap_or_default();
+        let causes = run.map(|t| t.cause).into_iter().chain(written);
+        let mut under_way = causes.filter_map(|no| self.deliveries.get(no));
+        let of_it =
+            |d: &std::sync::Arc<crate::row::Delivery>| d.state == DeliveryState::Attempting && d.task == Some(task.no);
+        task.delivered.is_none() && under_way.any(of_it)
     }
 
     /// The task gives its lane up; it gets it back only by a dispatch.
@@ -271,3 +287,6 @@ impl Desk {
         }
     }
 }
+
+/// Beside the end of a task that was cancelled in the moment in which it was given to its worker.
+const PERHAPS: &str = "(it was being started: it may have begun)";

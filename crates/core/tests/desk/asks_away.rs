@@ -16,6 +16,21 @@ rules! {
         ask a1 laptop/tests 'x' by asker        -> again ask a1 ended completed 'fine'
     "
 
+    what_had_arrived_after_all_counts_and_not_the_refusal_of_a_later_try "
+        ask a1 laptop/tests 'x'
+        reply a1 unsure                         -> ask a1 unsure
+        wait 1                                  -> ask a1 send 2
+        reply a1 refused 'no session'           -> ask a1 ended refused 'no session | (an earlier try got no answer: whether that one arrived cannot be said)'
+        report a1 3 completed 'fine'            -> ask a1 ended completed 'fine', not unsure
+        report a1 3 completed 'fine'            -> nothing
+        ask a2 laptop/tests 'x'
+        reply a2 refused 'no session'           -> ask a2 ended refused 'no session'
+        report a2 2 working                     -> ask a2 open working
+        report a2 2 working by @phone           -> refused 'from a device that was not asked'
+        report a2 3 completed 'fine'            -> ask a2 ended completed 'fine'
+        crash                                   -> nothing
+    "
+
     the_same_id_to_another_agent_is_another_ask "
         ask a1 laptop/tests 'x'                 -> ask a1 unsent, send 1
         ask a1 phone/tests 'y'                  -> ask a1 unsent, send 1

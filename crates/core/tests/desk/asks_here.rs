@@ -58,7 +58,7 @@ rules! {
         ask a1 home/tests 'x' by asker
         ask a2 home/tests 'y' by asker
         drop a2                                 -> tests:a2 canceled 'canceled by this machine (home/asker)'; ask a2 ended canceled 'canceled by this machine (home/asker)'
-        drop a1                                 -> tests:a1 canceled 'canceled by this machine (home/asker)', is stopped; ask a1 ended canceled 'canceled by this machine (home/asker)'
+        drop a1                                 -> tests:a1 canceled 'canceled by this machine (home/asker) | (it was being started: it may have begun)', is stopped; ask a1 ended canceled 'canceled by this machine (home/asker) | (it was being started: it may have begun)'
         drop a1                                 -> refused 'task tests:a1 is already canceled'
         crash
         drop a1                                 -> refused 'task tests:a1 is already canceled'

@@ -16,7 +16,7 @@ rules! {
         session add tests
         send tests m1 'x'
         send tests m2 'y'
-        cancel tests:m1 'changed my mind'       -> tests:m1 canceled 'canceled by the owner: changed my mind', is stopped
+        cancel tests:m1 'changed my mind'       -> tests:m1 canceled 'canceled by the owner: changed my mind | (it was being started: it may have begun)', is stopped
         never tests soon 'stopped'              -> tests:m2 starts
         wait 10                                 -> nothing
     "
@@ -40,6 +40,15 @@ rules! {
         crash                                   -> tests:m1 is settled
         trace tests began                       -> tests:m2 starts
         show tests:m1                           -> tests:m1 canceled 'canceled by the owner', delivered, started, ended, from the owner
+    "
+
+    a_message_that_its_asker_does_not_want_any_more_is_never_begun_and_ends_what_was "
+        session add tests
+        send tests m2 'x' by @laptop for A1 unwanted -> again tests:m2 canceled 'canceled by laptop.mesh'; tests:m2 canceled 'canceled by laptop.mesh'; report tests:m2 canceled 'canceled by laptop.mesh', try 0
+        send tests m2 'x' by @laptop for A1 unwanted -> again tests:m2 canceled 'canceled by laptop.mesh'
+        send tests m3 'x' by @laptop for A2
+        began tests
+        send tests m3 'x' by @laptop for A2 unwanted -> again tests:m3 canceled 'canceled by laptop.mesh'; tests:m3 canceled 'canceled by laptop.mesh', is stopped; report tests:m3 canceled 'canceled by laptop.mesh', try 0
     "
 
     a_cancel_of_a_blocked_task_leaves_other_turns_alone "
@@ -80,7 +89,7 @@ rules! {
         send tests m1 'x'
         send tests m2 'y'
         send tests m3 'z'
-        cancel tests:m1 by @laptop              -> tests:m1 canceled 'canceled by laptop.mesh', is stopped
+        cancel tests:m1 by @laptop              -> tests:m1 canceled 'canceled by laptop.mesh | (it was being started: it may have begun)', is stopped
         cancel tests:m1                         -> refused 'already canceled'
         cancel tests:m2 by asker                -> refused 'only whoever asked, or the owner'
         send tests m4 'q' by asker

@@ -132,7 +132,7 @@ rules! {
         session add tests
         send tests m1 'x'
         crash
-        cancel tests:m1                         -> tests:m1 canceled 'canceled by the owner'
+        cancel tests:m1                         -> tests:m1 canceled 'canceled by the owner | (it was being started: it may have begun)'
         due                                     -> tests:m1 is settled
         session stop tests                      -> session tests stopped 'by the owner'
         due                                     -> tests:m1 is settled

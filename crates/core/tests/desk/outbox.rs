@@ -82,7 +82,7 @@ rules! {
         session add tests
         send tests m1 'x' by @laptop for A7
         send tests m2 'y' by @phone for A8
-        cancel tests:m1 by @laptop              -> tests:m1 canceled 'canceled by laptop.mesh', is stopped; report tests:m1 canceled 'canceled by laptop.mesh', try 0
+        cancel tests:m1 by @laptop              -> tests:m1 canceled 'canceled by laptop.mesh | (it was being started: it may have begun)', is stopped; report tests:m1 canceled 'canceled by laptop.mesh | (it was being started: it may have begun)', try 0
         session remove tests                    -> tests:m2 canceled 'canceled: the session 'tests' was removed'; report tests:m2 canceled 'canceled: the session 'tests' was removed', try 0; session tests removed
         show outbox                             -> tests:m1 to id-laptop about A7; tests:m2 to id-phone about A8
     "

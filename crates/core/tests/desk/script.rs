@@ -64,6 +64,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
     let fresh = words.iter().position(|w| *w == "fresh" && asks).map(|at| words.remove(at)).is_some();
     let require = option(&mut words, "requires");
     let require = require.iter().flat_map(|w| w.split('+')).map(|w| Proof::parse(w).expect("a proof")).collect();
+    let canceled = words.iter().position(|w| *w == "unwanted").map(|at| words.remove(at)).is_some();
     let vouched = words.iter().position(|w| *w == "vouched").map(|at| words.remove(at)).is_some();
     let about = option(&mut words, "about");
     let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
@@ -86,6 +87,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 require,
                 vouched,
                 ask,
+                canceled,
                 random: 7,
             });
             answer(world, request)

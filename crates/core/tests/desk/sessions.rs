@@ -129,7 +129,7 @@ rules! {
         reply a2 away
         ask a3 laptop/tests 'z' by asker
         reply a3 task 1 working
-        session remove asker                    -> tests:a1 canceled 'canceled by this machine (home/asker)', is stopped; ask a1 ended canceled 'canceled by this machine (home/asker)'; ask a2 ended canceled 'canceled before it was sent'; ask a3 cancel, cancel 2; session asker removed
+        session remove asker                    -> tests:a1 canceled 'canceled by this machine (home/asker) | (it was being started: it may have begun)', is stopped; ask a1 ended canceled 'canceled by this machine (home/asker) | (it was being started: it may have begun)'; ask a2 ended canceled 'canceled before it was sent'; ask a3 cancel, cancel 2; session asker removed
         reply a3 task 2 canceled 'as you wish'  -> ask a3 ended canceled 'as you wish'
         stopped tests                           -> nothing
         wait 3600                               -> nothing
@@ -143,7 +143,7 @@ rules! {
         ask a1 home/tests 'x' by asker
         exit tests 0 'fine'
         show a1                                 -> ask a1 ended completed 'fine', telling
-        session remove asker                    -> asker:w1 canceled 'canceled: the session 'asker' was removed', is stopped; session asker removed
+        session remove asker                    -> asker:w1 canceled 'canceled: the session 'asker' was removed | (it was being started: it may have begun)', is stopped; session asker removed
         show a1                                 -> ask a1 ended completed 'fine'
         stopped asker#1                         -> nothing
         crash                                   -> nothing

@@ -105,6 +105,9 @@ async fn request(inner: &Arc<Inner>, ask: &Ask, id: String, claim: String) -> Re
     if let Some(title) = &ask.title {
         metadata.insert(keys::TITLE.into(), title.clone().into());
     }
+    if ask.cancel {
+        metadata.insert(keys::CANCELED.into(), Value::Bool(true));
+    }
     if ask.fresh {
         metadata.insert(keys::FRESH.into(), Value::Bool(true));
     }

@@ -24,11 +24,18 @@ use crate::wait;
 const ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
-    let session = call.session().await?;
+    let session = call.session().await;
     let params: SendMessageParams = call.request.params()?;
-    let send = read(&call, &session.name, &params)?;
-    if let Some(id) = &send.task {
-        check_task(&call, id, &params, session.uid).await?;
+    // Sent again for an ask, it is found by that, whatever its session is called by now: the desk looks.
+    let again = is_of_ask(&call, &params);
+    let (name, uid) = match (session, call.session.clone()) {
+        (Ok(session), _) => (session.name, Some(session.uid)),
+        (Err(_), Some(name)) if again => (name, None),
+        (Err(error), _) => return Err(error),
+    };
+    let send = read(&call, &name, &params)?;
+    if let (Some(id), Some(uid)) = (&send.task, uid) {
+        check_task(&call, id, &params, uid).await?;
     }
     let done = call.app.engine.request(Request::Send(send)).await.map_err(refused)?;
     let Done::Task { task, .. } = done else {
@@ -39,6 +46,14 @@ pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
         return show(&call.app, &call.request.id, (*task).clone(), shown).await;
     }
     Ok(Answer::Later(later(call.app, call.request.id, task.no, shown)))
+}
+
+/// Whether another device's daemon sends it, as a new message for an ask of its own.
+fn is_of_ask(call: &Call, params: &SendMessageParams) -> bool {
+    let message = &params.message;
+    let more = message.task_id.as_ref().is_some_and(|t| !t.is_empty());
+    let of_ask = keys::text(message.metadata.as_ref(), keys::ASK).is_some();
+    matches!(call.by, Principal::Device { .. }) && of_ask && !more
 }
 
 /// The parameters as the desk takes them.
@@ -72,6 +87,7 @@ fn read(call: &Call, session: &str, params: &SendMessageParams) -> Result<SendRe
         require: require(metadata)?,
         vouched: device && keys::flag(metadata, keys::VOUCHED),
         ask: text(keys::ASK).filter(|_| device),
+        canceled: device && keys::flag(metadata, keys::CANCELED),
         random: call.app.engine.random().map_err(refused)?,
     })
 }

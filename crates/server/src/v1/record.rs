@@ -196,6 +196,9 @@ impl Record {
     fn standing(&self, machine: &str) -> String {
         let ask = &self.ask;
         match ask.state {
+            AskState::Unsent if ask.cancel => {
+                format!("whether {machine} has this is not known; that it is cancelled is told as soon as it answers")
+            }
             _ if ask.cancel => {
                 format!("this is what {machine} last said; that it is cancelled is told as soon as it answers")
             }

@@ -25,6 +25,8 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Between two looks at a task that is waited for and reports only what its asker must know: how far
 /// it is.
 const PROGRESS: Duration = Duration::from_secs(10);
+/// How long a cancel waits for the other machine: well under the patience of whoever calls this one.
+const CANCEL: Duration = Duration::from_secs(10);
 /// Asks that are searched for one that has no task yet: all that may be open at once.
 const SEARCHED: usize = shrooms_core::desk::MAX_ASKS;
 
@@ -103,9 +105,13 @@ impl There {
         }
     }
 
+    /// An answer that does not come soon is taken for none: whoever cancels waits for it, and the wish is
+    /// kept then.
     async fn cancel(&self, app: &App, id: &str) -> Result<Task, CallError> {
-        let sent = app.engine.outbound().cancel_task(&self.peer(app), self.session(), id).await;
-        sent.map(|task| self.marked(app, task))
+        let peer = self.peer(app);
+        let sent = tokio::time::timeout(CANCEL, app.engine.outbound().cancel_task(&peer, self.session(), id)).await;
+        let late = |_| Err(CallError::Unsure(format!("no answer within {} s", CANCEL.as_secs())));
+        sent.unwrap_or_else(late).map(|task| self.marked(app, task))
     }
 
     /// With what this side knows of where it came from.

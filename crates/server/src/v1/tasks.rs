@@ -233,6 +233,7 @@ pub(super) async fn answer(
                 require: Vec::new(),
                 vouched: false,
                 ask: None,
+                canceled: false,
                 random: app.engine.random()?,
             };
             decided(&app, &by, Request::Send(send)).await

@@ -146,3 +146,25 @@ fn a_report_whose_confirmation_was_cut_off_is_no_news_the_second_time() {
     wire.heal();
     arrives(&lab, &["m1"]);
 }
+
+#[test]
+fn an_ask_that_is_sent_again_finds_its_task_although_its_session_has_another_name_by_then() {
+    let (mut lab, mut wire) = apart();
+    wire.lose_answers(LAPTOP);
+    ask(&mut lab, "m1");
+    wire.until_lost(LAPTOP);
+    poll("the worker has it", || runs(&lab, "m1") == 1);
+    wire.cut();
+    let renamed = lab[HOME].cli(&["session", "rename", "w", "v"]);
+    assert_eq!(renamed.code, 0, "{renamed:?}");
+    wire.heal();
+    // It is sent again, to a name that nobody has any more.
+    poll("the laptop knows its task", || lab[LAPTOP].get("/v1/asks").body.contains("homeserver/w:m1"));
+    std::fs::write(lab.path("go"), "").unwrap();
+    assert_eq!(state(&lab[HOME].outcome("w:m1")), "completed");
+    poll("its outcome is told", || !told(&lab, "m1").is_empty());
+    assert_eq!(told(&lab, "m1"), ["homeserver/w:m1 completed 0"]);
+    assert_eq!(runs(&lab, "m1"), 1, "it ran once");
+    let tasks = lab[HOME].get("/v1/tasks").json()["tasks"].as_array().map_or(0, Vec::len);
+    assert_eq!(tasks, 1, "one ask is one task");
+}

@@ -97,6 +97,7 @@ fn send_of(mid: &str) -> SendReq {
         vouched: true,
         // Each is for an ask of its own: the same ask again is the same task.
         ask: Some(format!("12345678-{mid}")),
+        canceled: false,
         random: 7,
     }
 }

@@ -138,8 +138,6 @@ impl Sim {
             now.state == known.state && self.text(there, now.text) == self.text(m, known.text)
         };
         match known.state.as_str() {
-            // What it was told says that an earlier try may have arrived.
-            "refused" if ask.unsure || self.net.has_repeated(m, ask.no) => {}
             "refused" => assert!(tasks.is_empty(), "refused, and there is a task: {ask:?}, {tasks:?}"),
             // It was never sent; or cancelled in the moment in which it was.
             "canceled" if tasks.is_empty() => {}

@@ -1,8 +1,6 @@
 //! What goes between machines: calls and their answers, each a packet that may be lost, late,
 //! repeated, or cut off. Whoever called learns then that nobody was there, or that nobody can say.
 
-use std::collections::BTreeSet;
-
 use shrooms_core::desk::{AskFact, Done, Input, OutboxFact, ReportReq, Request, SendReq};
 use shrooms_core::id::{AskNo, OutboxNo};
 use shrooms_core::kind::Kind;
@@ -19,8 +17,6 @@ use super::{Cuts, Sim, pair};
 pub(super) struct Network {
     packets: Vec<Packet>,
     cuts: Cuts,
-    /// Asks that were sent twice by the network itself.
-    repeated: BTreeSet<(usize, AskNo)>,
 }
 
 #[derive(Clone)]
@@ -54,12 +50,6 @@ impl Network {
     /// Whether anything is under way between this machine and another.
     pub fn is_busy(&self, m: usize) -> bool {
         self.packets.iter().any(|p| p.from == m || p.to == m)
-    }
-
-    /// Whether the network itself sent it twice: what the other side said of one copy is not so of the
-    /// other.
-    pub fn has_repeated(&self, m: usize, ask: AskNo) -> bool {
-        self.repeated.contains(&(m, ask))
     }
 
     /// A machine is gone: nobody there waits for answers any more, and none come from there.
@@ -144,6 +134,7 @@ impl Sim {
             require: ask.require,
             vouched: true,
             ask: Some(world.desk.ask_id(no)),
+            canceled: ask.cancel,
             random: 7,
         };
         self.put(m, &device, Call::Send { ask: no, attempt, send: Box::new(send) });
@@ -192,9 +183,6 @@ impl Sim {
             }
             1 => {
                 let copy = Packet { ghost: true, ..self.net.packets[at].clone() };
-                if let (Call::Send { ask, .. }, None) = (&copy.call, &copy.answer) {
-                    self.net.repeated.insert((copy.from, *ask));
-                }
                 if copy.answer.is_none() {
                     self.net.packets.push(copy);
                     self.seen.count("a packet came twice");

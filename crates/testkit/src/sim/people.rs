@@ -58,6 +58,7 @@ impl Sim {
             require: if self.dice.one_in(8) { vec![Proof::ToolCalls] } else { Vec::new() },
             vouched: false,
             ask: None,
+            canceled: false,
             random: 7,
         });
         let _ = self.request(m, request);
