@@ -206,8 +206,8 @@ impl Desk {
             return;
         }
         let fact = match fact {
-            AskFact::Unsure { why } if self.breaks(Mutant::TakesSilenceForNo) => {
-                AskFact::Refused { why: Text::new(why) }
+            AskFact::Unsure { why } if self.breaks(Mutant::TakesSilenceForAnEnd) => {
+                AskFact::Gone { why: Text::new(why) }
             }
             fact => fact,
         };

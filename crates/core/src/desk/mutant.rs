@@ -29,8 +29,8 @@ pub enum Mutant {
     TakesOldNews,
     /// The same message id again makes another task.
     ForgetsIds,
-    /// No answer is taken for a refusal.
-    TakesSilenceForNo,
+    /// That nobody answers is taken for the end of a task.
+    TakesSilenceForAnEnd,
     /// A task's time is counted by the wall.
     ExpiresByWall,
     /// What may have arrived is cancelled as if it had not.
@@ -53,7 +53,7 @@ impl Mutant {
         Mutant::RemindsOn,
         Mutant::TakesOldNews,
         Mutant::ForgetsIds,
-        Mutant::TakesSilenceForNo,
+        Mutant::TakesSilenceForAnEnd,
         Mutant::ExpiresByWall,
         Mutant::CancelsUnsure,
         Mutant::IgnoresCap,

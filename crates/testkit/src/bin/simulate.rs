@@ -111,10 +111,10 @@ fn mutants(cli: &Cli) -> ExitCode {
         match run(cli.seed, until, Some(mutant), false).1 {
             Some(Failure { seed, what }) => {
                 let what: String = what.lines().next().unwrap_or_default().chars().take(100).collect();
-                println!("{:<15} found with seed {seed}: {what}", format!("{mutant:?}"));
+                println!("{:<20} found with seed {seed}: {what}", format!("{mutant:?}"));
             }
             None => {
-                println!("{:<15} NOT FOUND in {FOUND_WITHIN} scenarios", format!("{mutant:?}"));
+                println!("{:<20} NOT FOUND in {FOUND_WITHIN} scenarios", format!("{mutant:?}"));
                 missed.push(mutant);
             }
         }
