@@ -7,9 +7,10 @@
 //! | to do | use |
 //! |---|---|
 //! | read a request, answer it, call another agent | [`jsonrpc`] |
+//! | read a request of the HTTP+JSON binding | [`rest`] |
 //! | the values themselves | [`types`], [`card`] |
 //! | refuse | [`error`] |
-//! | choose the dialect | [`version`], [`method`] |
+//! | choose the dialect and the operation | [`version`], [`method`], [`operation`] |
 //! | stream | [`sse`] |
 //! | shrooms' own keys in metadata | [`shrooms`] |
 //!
@@ -23,6 +24,8 @@ pub mod decode;
 pub mod error;
 pub mod jsonrpc;
 pub mod method;
+pub mod operation;
+pub mod rest;
 pub mod shrooms;
 pub mod sse;
 pub mod types;
@@ -32,6 +35,7 @@ pub use card::AgentCard;
 pub use decode::{Decode, Invalid, decode};
 pub use error::{A2aError, ErrorCode};
 pub use method::Method;
+pub use operation::Operation;
 pub use types::{
     Artifact, Map, Message, Part, PartContent, Role, SendMessageResponse, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent, Timestamp,
