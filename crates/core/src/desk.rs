@@ -30,12 +30,13 @@ use std::sync::Arc;
 pub use asks::ask_id;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, OutboxFact, ReportReq, Request, Retry,
-    Seen, SendReq, Target, TurnFact, Wants, Word,
+    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, NewMade, OutboxFact, ReportReq,
+    Request, Retry, Seen, SendReq, Target, TurnFact, Wants, Word,
 };
 pub use mutant::Mutant;
 pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
 pub use say::MAX_SAID;
+pub use tasks::{MAX_MADE, MAX_MADE_BYTES};
 
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use crate::refusal::Refusal;
@@ -183,7 +184,7 @@ impl Desk {
         self.adopt(&loaded);
         match request {
             Request::Send(send) => self.send(now, send, &loaded),
-            Request::Update { by, task, word, summary } => self.update(now, &by, &task, word, summary),
+            Request::Update { by, task, word, summary, made } => self.update(now, &by, &task, word, summary, &made),
             Request::Cancel { by, task, why } => self.cancel(now, &by, &task, why),
             Request::Ack { by, task } => self.ack(now, &by, &task),
             Request::Ask(ask) => self.ask(now, ask, &loaded),

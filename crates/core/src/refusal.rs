@@ -44,6 +44,10 @@ pub enum Refusal {
     TooLong { what: &'static str, len: usize, max: usize },
     #[error("the message refers to {refs} tasks; at most {max} are taken")]
     TooManyRefs { refs: usize, max: usize },
+    #[error(
+        "task {id} would have {made} files; at most {max} are kept with one task: name fewer, or pack them into one"
+    )]
+    TooManyMade { id: String, made: usize, max: usize },
     #[error("message id '{mid}' is that of an ask of {by}: use one of your own")]
     IdOfAnother { mid: String, by: String },
     #[error(
@@ -115,6 +119,7 @@ impl Refusal {
             | NoMessageId
             | TooLong { .. }
             | TooManyRefs { .. }
+            | TooManyMade { .. }
             | WrongAnswer { .. }
             | BadWord { .. } => Kind::User,
             NoSession { .. } | NoTask { .. } | NoAsk { .. } | NoPrompt { .. } => Kind::NotFound,

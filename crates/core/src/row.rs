@@ -12,8 +12,8 @@ pub use evidence::{Evidence, Proof, Spent, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Harness, Lane, LaneKind, Session, SessionSet, SessionState};
 pub use task::{
-    AskKey, AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Message, Task, Turn,
-    TurnHow, TurnState,
+    AskKey, AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Made, Message, Task,
+    Turn, TurnHow, TurnState,
 };
 
 use std::sync::Arc;

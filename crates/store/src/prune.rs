@@ -124,10 +124,15 @@ fn drop_task(tx: &Transaction<'_>, age: &Age<'_>, task: &Task, ended: Stamp) -> 
     for no in [Some(task.request), task.question, task.result, task.last_words] {
         text(tx, no)?;
     }
+    for made in &task.made {
+        text(tx, Some(made.parts))?;
+    }
     let messages: Vec<Message> = rows(tx, "message", "SELECT row FROM message WHERE task = ?1", &[&task.no.0])?;
     for mut message in messages {
         text(tx, message.text)?;
+        text(tx, message.parts)?;
         message.text = None;
+        message.parts = None;
         message.ended = Some(ended);
         message.dropped = Some(age.0.stamp());
         let row =

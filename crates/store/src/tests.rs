@@ -76,6 +76,7 @@ impl Pair {
             require: vec![],
             vouched: false,
             ask: None,
+            parts: None,
             canceled: false,
             random: 7,
         };
@@ -103,6 +104,7 @@ impl Pair {
             require: vec![],
             vouched: false,
             ask: Some(ask.into()),
+            parts: None,
             canceled: false,
             random: 7,
         };

@@ -46,7 +46,7 @@ impl Desk {
     }
 
     pub(super) fn ask(&mut self, now: &Now, req: AskReq, loaded: &Loaded) -> Result<Done, Refusal> {
-        check_bounds(&req.text, &req.mid, req.context.as_deref(), &req.refs)?;
+        check_bounds(&req.text, None, &req.mid, req.context.as_deref(), &req.refs)?;
         let key = (req.agent.clone(), req.mid.clone());
         let known = self.index.asks.get(&key).and_then(|no| self.asks.get(*no).cloned());
         let by = match &req.by {
@@ -99,6 +99,7 @@ impl Desk {
                     require: req.require.clone(),
                     vouched: false,
                     ask: None,
+                    parts: None,
                     canceled: false,
                     random: req.random,
                 };

@@ -38,6 +38,8 @@ pub enum Request {
         task: String,
         word: Word,
         summary: Text,
+        /// What it made beside the summary.
+        made: Vec<NewMade>,
     },
     Cancel {
         by: Principal,
@@ -160,6 +162,8 @@ pub struct SendReq {
     /// The task that it is more on.
     pub task: Option<String>,
     pub text: Text,
+    /// Its parts as the wire has them, where they are not that one text.
+    pub parts: Option<Text>,
     /// Over the parts as they came.
     pub digest: Digest,
     pub title: Option<String>,
@@ -239,12 +243,26 @@ pub struct ReportReq {
     pub text: Option<Text>,
 }
 
+/// Something that a worker made for a task, as it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMade {
+    pub name: Option<String>,
+    /// Its parts as the wire has them.
+    pub parts: Text,
+}
+
 /// How a worker says that a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     Done,
     Blocked,
     Failed,
+    /// Of the scripted harness alone, as are the two below: it works, and says something meanwhile.
+    Working,
+    /// It will not do it.
+    Rejected,
+    /// It answers with a message, and wants no task to be shown for it.
+    Direct,
 }
 
 impl Word {
@@ -254,7 +272,20 @@ impl Word {
             "done" | "completed" => Ok(Word::Done),
             "blocked" | "input-required" | "input_required" => Ok(Word::Blocked),
             "failed" => Ok(Word::Failed),
+            "working" => Ok(Word::Working),
+            "rejected" => Ok(Word::Rejected),
+            "direct" => Ok(Word::Direct),
             _ => Err(Refusal::BadWord { word: crate::text::cut(word, 40) }),
+        }
+    }
+
+    /// The word itself, where it is of the scripted harness alone.
+    pub(super) fn scripted(self) -> Option<&'static str> {
+        match self {
+            Word::Done | Word::Blocked | Word::Failed => None,
+            Word::Working => Some("working"),
+            Word::Rejected => Some("rejected"),
+            Word::Direct => Some("direct"),
         }
     }
 }

@@ -36,7 +36,7 @@ impl Desk {
         if matches!(by, Principal::Session(_)) {
             return Err(Refusal::OwnersOnly { what: "speaking to a session as a person" });
         }
-        check_bounds(&text, &mid, None, &[])?;
+        check_bounds(&text, None, &mid, None, &[])?;
         let session = self.find_session(name)?;
         if !session.harness.stays() {
             return Err(Refusal::NoConversation { name: session.name.clone() });
@@ -68,6 +68,7 @@ impl Desk {
             task: NO_TASK,
             task_id: String::new(),
             text: Some(kept),
+            parts: None,
             at: now.stamp(),
             ended: None,
             dropped: Some(now.stamp()),

@@ -21,6 +21,8 @@ const HOUR_MS: i64 = 3_600_000;
 pub const MAX_MESSAGE_ID: usize = 512;
 /// Longest context id that is taken, in bytes.
 pub const MAX_CONTEXT: usize = 512;
+/// Bytes of a message's parts as they are kept: its text, written with an escape for every byte.
+pub const MAX_PARTS: usize = 6 * MAX_TEXT;
 /// Tasks that one message may refer to.
 pub const MAX_REFS: usize = 100;
 
@@ -116,7 +118,7 @@ impl Desk {
     }
 
     pub(super) fn send(&mut self, now: &Now, send: SendReq, loaded: &Loaded) -> Result<Done, Refusal> {
-        check_bounds(&send.text, &send.mid, send.context.as_deref(), &send.refs)?;
+        check_bounds(&send.text, send.parts.as_ref(), &send.mid, send.context.as_deref(), &send.refs)?;
         match send.task.clone() {
             Some(id) => self.send_more(now, &id, send, loaded),
             None => {
@@ -185,6 +187,7 @@ impl Desk {
         let no = TaskNo(self.next());
         let id = if taken { hashed_task_id(&session.name, &format!("{}/{}", ns.0, no.0), &send.mid) } else { literal };
         let request = self.keep(&send.text);
+        let parts = send.parts.as_ref().map(|parts| self.keep(parts));
         let sender = self.sender(&send.by, send.claim.as_deref());
         let asked_by = asked_by.or_else(|| match (&send.by, &send.ask) {
             (Principal::Device { id, .. }, Some(ask)) => Some(AskedBy::Device { id: id.clone(), ask: ask.clone() }),
@@ -201,6 +204,7 @@ impl Desk {
             task: no,
             task_id: id.clone(),
             text: Some(request),
+            parts,
             at: now.stamp(),
             ended: None,
             dropped: None,
@@ -226,6 +230,8 @@ impl Desk {
             blocked: false,
             question: None,
             last_words: None,
+            made: Vec::new(),
+            direct: false,
             pending: 0,
             prompts: 0,
             evidence: Default::default(),
@@ -324,6 +330,7 @@ impl Desk {
             return Err(Refusal::TooManyAnswers { id: id.to_string(), waiting: task.pending as usize });
         }
         let text = self.keep(&send.text);
+        let parts = send.parts.as_ref().map(|parts| self.keep(parts));
         let first = task.blocked && task.pending == 0;
         let message = Message {
             no: MessageNo(self.next()),
@@ -336,6 +343,7 @@ impl Desk {
             task: task.no,
             task_id: task.id.clone(),
             text: Some(text),
+            parts,
             at: now.stamp(),
             ended: None,
             dropped: None,
@@ -408,7 +416,13 @@ fn is_claim(text: &str) -> bool {
 }
 
 /// What is too long is refused before anything else is looked at.
-pub(super) fn check_bounds(text: &Text, mid: &str, context: Option<&str>, refs: &[String]) -> Result<(), Refusal> {
+pub(super) fn check_bounds(
+    text: &Text,
+    parts: Option<&Text>,
+    mid: &str,
+    context: Option<&str>,
+    refs: &[String],
+) -> Result<(), Refusal> {
     if text.as_str().trim().is_empty() {
         return Err(Refusal::EmptyText);
     }
@@ -419,6 +433,7 @@ pub(super) fn check_bounds(text: &Text, mid: &str, context: Option<&str>, refs: 
         ("text", text.len(), MAX_TEXT),
         ("message id", mid.len(), MAX_MESSAGE_ID),
         ("context id", context.map_or(0, str::len), MAX_CONTEXT),
+        ("message with all its parts", parts.map_or(0, Text::len), MAX_PARTS),
     ] {
         if len > max {
             return Err(Refusal::TooLong { what, len, max });

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::id::TaskNo;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{AskedBy, DeliveryKind, DeliveryState, Ending, EventKind, Outbox, Report, Task, TurnState};
+use crate::row::{AskedBy, DeliveryKind, DeliveryState, Ending, EventKind, Made, Outbox, Report, Task, TurnState};
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 use crate::view;
 
-use super::{Desk, Done, Mutant, Word};
+use super::{Desk, Done, Mutant, NewMade, Word};
 
 impl Desk {
     pub(super) fn find_task(&self, id: &str) -> Result<Arc<Task>, Refusal> {
@@ -24,11 +24,16 @@ impl Desk {
         id: &str,
         word: Word,
         summary: Text,
+        made: &[NewMade],
     ) -> Result<Done, Refusal> {
         if summary.len() > MAX_TEXT {
             return Err(Refusal::TooLong { what: "summary", len: summary.len(), max: MAX_TEXT });
         }
         let task = self.find_task(id)?;
+        if let Some(word) = word.scripted().filter(|_| !self.is_scripted(&task)) {
+            return Err(Refusal::BadWord { word: word.into() });
+        }
+        check_made(&task, made)?;
         match by {
             Principal::Device { .. } => return Err(Refusal::UpdateFromAway),
             Principal::Session(uid) if *uid != task.session => {
@@ -65,13 +70,45 @@ impl Desk {
                 return self.task_done(task.no);
             }
         }
+        self.keep_made(task.no, made);
         match word {
             Word::Done => self.end(now, task.no, Ending::Completed, &summary),
             Word::Failed => self.end(now, task.no, Ending::Failed, &summary),
             Word::Blocked => self.block(now, task.no, &summary),
+            Word::Rejected => self.end(now, task.no, Ending::Rejected, &summary),
+            Word::Working => self.say_meanwhile(now, task.no, &summary),
+            Word::Direct => {
+                self.edit_task(task.no, |t| t.direct = true);
+                self.end(now, task.no, Ending::Completed, &summary);
+            }
         }
         self.advance(now, task.lane);
         self.task_done(task.no)
+    }
+
+    fn is_scripted(&self, task: &Task) -> bool {
+        self.sessions.get(task.session).is_some_and(|s| s.harness.is_scripted())
+    }
+
+    /// Adds to what the task has made. The change that the same word makes shows it.
+    fn keep_made(&mut self, no: TaskNo, made: &[NewMade]) {
+        for new in made {
+            let parts = self.keep(&new.parts);
+            self.edit_task(no, |t| {
+                let id = format!("{}-{}", t.mid, t.made.len() + 1);
+                t.made.push(Made { id, name: new.name.clone(), parts });
+            });
+        }
+    }
+
+    fn say_meanwhile(&mut self, now: &Now, no: TaskNo, words: &Text) {
+        let text = (!words.is_empty()).then(|| self.keep(words));
+        self.edit_task(no, |t| {
+            t.last_words = text.or(t.last_words);
+            t.changed = now.stamp();
+            t.seq += 1;
+        });
+        self.note(now, no, words.as_str());
     }
 
     /// A worker that speaks of a task has it, also where its start has not been seen yet: what it
@@ -285,6 +322,25 @@ impl Desk {
                 self.insert_outbox(now, row);
             }
         }
+    }
+}
+
+/// Things that one task may have made.
+pub const MAX_MADE: usize = 20;
+/// Bytes of all that one task has made, as the wire has them: a file of 10 MiB in base64, and some
+/// room, so that an answer with all of it stays under what clients take (16 MiB).
+pub const MAX_MADE_BYTES: usize = 14 << 20;
+
+fn check_made(task: &Task, made: &[NewMade]) -> Result<(), Refusal> {
+    let count = task.made.len() + made.len();
+    if !made.is_empty() && count > MAX_MADE {
+        return Err(Refusal::TooManyMade { id: task.id.clone(), made: count, max: MAX_MADE });
+    }
+    let before: u64 = task.made.iter().map(|m| m.parts.len).sum();
+    let len = made.iter().map(|m| m.parts.len()).sum::<usize>().saturating_add(before as usize);
+    match !made.is_empty() && len > MAX_MADE_BYTES {
+        true => Err(Refusal::TooLong { what: "files of this task", len, max: MAX_MADE_BYTES }),
+        false => Ok(()),
     }
 }
 

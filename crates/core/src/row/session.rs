@@ -74,6 +74,11 @@ impl Harness {
         }
     }
 
+    /// Whether it is the tests' own: some words of a worker are its alone.
+    pub fn is_scripted(&self) -> bool {
+        matches!(self, Harness::Command { takes_turns: true, .. })
+    }
+
     /// Whether results of its own asks reach it as turns.
     pub fn takes_turns(&self) -> bool {
         matches!(self, Harness::Command { takes_turns: true, .. } | Harness::Claude { .. })

@@ -32,6 +32,9 @@ pub struct Message {
     pub task_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<TextRef>,
+    /// Its parts as the wire has them, where they are not that one text; nothing here reads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<TextRef>,
     pub at: Stamp,
     /// When its task had ended, once that is no longer kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +127,13 @@ pub struct Task {
     /// What the worker said last, where it says things before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<TextRef>,
+    /// What its worker made beside the summary, in the order in which it came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<Made>,
+    /// It is answered by a message of its worker's and not shown as a task. Of the scripted harness
+    /// alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub direct: bool,
     /// The summary, or why it ended as it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<TextRef>,
@@ -155,6 +165,17 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 fn is_zero(n: &u32) -> bool {
     *n == 0
+}
+
+/// Something that a worker made for a task: an artifact on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// Unique in its task.
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its parts as the wire has them; nothing here reads them.
+    pub parts: TextRef,
 }
 
 /// Where word of a task goes.

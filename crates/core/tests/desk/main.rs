@@ -23,6 +23,7 @@ mod facts;
 mod found;
 mod found_by_chance;
 mod line;
+mod made;
 mod messages;
 mod offers;
 mod outbox;

@@ -7,7 +7,7 @@ use super::facts::{ask_fact, turn_fact};
 use super::line::{option, same, words};
 use super::shown;
 use shrooms_core::desk::{
-    AskReq, Asked, Done, Hand, Input, Landed, OutboxFact, ReportReq, Request, SendReq, Target, TurnFact, Word,
+    AskReq, Asked, Done, Hand, Input, Landed, NewMade, OutboxFact, ReportReq, Request, SendReq, Target, TurnFact, Word,
 };
 use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
@@ -67,6 +67,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
     let canceled = words.iter().position(|w| *w == "unwanted").map(|at| words.remove(at)).is_some();
     let vouched = words.iter().position(|w| *w == "vouched").map(|at| words.remove(at)).is_some();
     let about = option(&mut words, "about");
+    let made = option(&mut words, "made");
     let (ask, claim, context) = (option(&mut words, "for"), option(&mut words, "claim"), option(&mut words, "context"));
     match words.as_slice() {
         ["session", verb, name, how @ ..] => session(world, verb, name, how, by.unwrap_or(Principal::Owner)),
@@ -87,6 +88,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 require,
                 vouched,
                 ask,
+                parts: None,
                 canceled,
                 random: 7,
             });
@@ -99,7 +101,9 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 Ok(word) => word,
                 Err(refusal) => return vec![refused(&refusal)],
             };
-            answer(world, Request::Update { by, task: task.to_string(), word, summary: Text::from(*summary) })
+            let made = made.iter().flat_map(|all| all.split('+'));
+            let made = made.map(|parts| NewMade { name: None, parts: Text::from(parts) }).collect();
+            answer(world, Request::Update { by, task: task.to_string(), word, summary: Text::from(*summary), made })
         }
         ["cancel", task, why @ ..] => {
             let why = why.first().map(|w| w.to_string());

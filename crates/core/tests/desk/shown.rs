@@ -87,6 +87,12 @@ fn tasks(before: &Store, after: &Store, desk: &Desk, items: &mut Items) {
         if t.given_back && old.is_none_or(|o| !o.given_back) {
             items.add(of_task(t), "given back");
         }
+        for made in t.made.iter().skip(old.map_or(0, |o| o.made.len())) {
+            items.add(of_task(t), with("made", after.shown(Some(made.parts))));
+        }
+        if t.direct && old.is_none_or(|o| !o.direct) {
+            items.add(of_task(t), "direct");
+        }
         if t.unproven && old.is_none_or(|o| !o.unproven) {
             items.add(of_task(t), "unproven");
         }

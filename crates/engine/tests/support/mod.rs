@@ -169,6 +169,7 @@ pub fn send(session: &str, mid: &str) -> SendReq {
         require: vec![],
         vouched: false,
         ask: None,
+        parts: None,
         canceled: false,
         random: 7,
     }

@@ -60,6 +60,7 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::NoMessageId
         | Refusal::TooLong { .. }
         | Refusal::TooManyRefs { .. }
+        | Refusal::TooManyMade { .. }
         | Refusal::IdOfAnother { .. }
         | Refusal::OtherText { .. }
         | Refusal::LongGone { .. }

@@ -87,6 +87,7 @@ fn read(call: &Call, session: &str, params: &SendMessageParams) -> Result<SendRe
         require: require(metadata)?,
         vouched: device && keys::flag(metadata, keys::VOUCHED),
         ask: text(keys::ASK).filter(|_| device),
+        parts: None,
         canceled: device && keys::flag(metadata, keys::CANCELED),
         random: call.app.engine.random().map_err(refused)?,
     })

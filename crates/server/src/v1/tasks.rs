@@ -188,7 +188,8 @@ pub(super) async fn update(
     let word = Word::parse(&update.state)?;
     match place(&app, &reference).await? {
         Place::Here(task) => {
-            let request = Request::Update { by: by.clone(), task, word, summary: Text::new(update.summary) };
+            let request =
+                Request::Update { by: by.clone(), task, word, summary: Text::new(update.summary), made: Vec::new() };
             decided(&app, &by, request).await
         }
         Place::There(_) => Err(Refusal::UpdateFromAway.into()),
@@ -233,6 +234,7 @@ pub(super) async fn answer(
                 require: Vec::new(),
                 vouched: false,
                 ask: None,
+                parts: None,
                 canceled: false,
                 random: app.engine.random()?,
             };

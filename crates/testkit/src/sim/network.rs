@@ -134,6 +134,7 @@ impl Sim {
             require: ask.require,
             vouched: true,
             ask: Some(world.desk.ask_id(no)),
+            parts: None,
             canceled: ask.cancel,
             random: 7,
         };

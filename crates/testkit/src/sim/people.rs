@@ -58,6 +58,7 @@ impl Sim {
             require: if self.dice.one_in(8) { vec![Proof::ToolCalls] } else { Vec::new() },
             vouched: false,
             ask: None,
+            parts: None,
             canceled: false,
             random: 7,
         });
@@ -87,7 +88,7 @@ impl Sim {
             (17, Some(task)) => Request::Cancel { by, task, why: None },
             (18, Some(task)) if self.dice.one_in(2) => {
                 let word = self.dice.pick([Word::Done, Word::Blocked]).unwrap();
-                Request::Update { by, task, word, summary: Text::new(self.id("by the owner ")) }
+                Request::Update { by, task, word, summary: Text::new(self.id("by the owner ")), made: Vec::new() }
             }
             (19, _) if self.dice.one_in(2) => Request::Interrupt { by, name: name.into() },
             (19, _) => Request::StopSession { by, name: name.into() },

@@ -218,7 +218,8 @@ impl Sim {
         let asks = self.dice.one_in(2) || self.mood == Mood::Asking && self.dice.one_in(2);
         let word = if asks { Word::Blocked } else { self.dice.pick([Word::Done, Word::Failed]).unwrap() };
         let (by, summary) = (self.me(at), Text::new(self.id("summary ")));
-        let said = self.request(at.0, Request::Update { by, task: task.id.clone(), word, summary }).is_ok();
+        let said =
+            self.request(at.0, Request::Update { by, task: task.id.clone(), word, summary, made: Vec::new() }).is_ok();
         if said && word == Word::Blocked {
             let read = self.life(at).conversation.clone();
             self.life(at).blocked.insert(task.no, read);
@@ -286,7 +287,8 @@ impl Sim {
         for task in self.known(at, false).into_iter().filter(|t| !t.blocked) {
             if !self.waits_for_an_ask(at, task.no) {
                 let (by, task, word) = (self.me(at), task.id.clone(), Word::Done);
-                let _ = self.request(at.0, Request::Update { by, task, word, summary: Text::from("done") });
+                let _ = self
+                    .request(at.0, Request::Update { by, task, word, summary: Text::from("done"), made: Vec::new() });
             }
         }
         self.program(at).rest();
