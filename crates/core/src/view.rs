@@ -77,6 +77,13 @@ pub fn known(task: &Task) -> Known {
     Known { seq, state: state.word().to_string(), text: words(task) }
 }
 
+/// A task's row as the store has it, for tests: a waiting task of a command.
+#[doc(hidden)]
+pub const EXAMPLE: &str = r#"{"no":1,"id":"r:1","session":1,"lane":2,"sender":{"principal":"owner","label":"the owner"},
+    "ns":"","mid":"1","ends_by":"exit","gate":"open","position":1,
+    "request":{"no":1,"len":1,"sha":"0000000000000000000000000000000000000000000000000000000000000000"},
+    "context":"c","stored":[1,1],"changed":[1,1],"seq":1}"#;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,7 +106,7 @@ mod tests {
             ("blocked pending canceled", "canceled"),
             ("rejected", "rejected"),
         ] {
-            let mut task: Task = serde_json::from_str(TASK).unwrap();
+            let mut task: Task = serde_json::from_str(EXAMPLE).unwrap();
             for fact in facts.split_whitespace() {
                 match fact {
                     "dispatched" => task.dispatched = true,
@@ -122,9 +129,4 @@ mod tests {
             assert_eq!(State::is_final(want), !task.open(), "{facts}");
         }
     }
-
-    const TASK: &str = r#"{"no":1,"id":"r:1","session":1,"lane":2,"sender":{"principal":"owner","label":"the owner"},
-        "ns":"","mid":"1","ends_by":"exit","gate":"open","position":1,
-        "request":{"no":1,"len":1,"sha":"0000000000000000000000000000000000000000000000000000000000000000"},
-        "context":"c","stored":[1,1],"changed":[1,1],"seq":1}"#;
 }

@@ -211,6 +211,7 @@ impl DeskLoop {
         }
         if idle {
             self.inner.hub.sweep();
+            self.inner.followers.sweep();
             if now.served - self.reaped >= PASS.as_millis() as i64 {
                 self.reaped = now.served;
                 self.inner.reap();
@@ -234,6 +235,11 @@ impl DeskLoop {
                     let _ = reply.send(answer);
                 }
                 self.inner.hub.publish(&changes);
+                for change in &changes {
+                    if let Change::Task(task) = change {
+                        self.inner.followers.publish(task);
+                    }
+                }
                 self.carry_out(&changes, main);
             }
             Err(error) => self.refuse(answers, &error, now),

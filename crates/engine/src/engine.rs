@@ -20,6 +20,7 @@ use crate::clock::{Clock, Source};
 use crate::desk_loop::{DeskLoop, Message};
 use crate::effects;
 use crate::error::EngineError;
+use crate::follow::{Follow, Followers, GATHER};
 use crate::hub::{Hub, Watch};
 use crate::live::Live;
 
@@ -74,6 +75,7 @@ pub(crate) struct Inner {
     pub(crate) lines: LogReader,
     pub(crate) clock: Arc<dyn Source>,
     pub(crate) hub: Hub,
+    pub(crate) followers: Followers,
     pub(crate) live: Live,
     pub(crate) outbound: Outbound,
     pub(crate) observations: mpsc::Sender<Input>,
@@ -130,6 +132,7 @@ impl Engine {
             boot,
             clock: config.clock,
             hub: Hub::new(meta.last_event),
+            followers: Followers::default(),
             live: Live::default(),
             outbound: Outbound::new(config.version),
             observations,
@@ -177,6 +180,11 @@ impl Engine {
     /// Waits for changes of a row. Subscribe first, then read.
     pub fn watch(&self, subject: Subject) -> Watch {
         self.0.hub.watch(subject)
+    }
+
+    /// Follows a task: each change of it, and its worker's words. Follow first, then read.
+    pub fn follow(&self, no: shrooms_core::id::TaskNo) -> Follow {
+        self.0.followers.follow(no)
     }
 
     /// The last number of the event feed, as it grows.
@@ -300,6 +308,17 @@ impl Inner {
         let reaped = shrooms_runner::reap_orphans(&own);
         if reaped > 0 {
             tracing::debug!(reaped, "waited for processes whose launcher was killed");
+        }
+    }
+
+    /// Lets those who follow a task hear what its worker says.
+    pub(crate) fn say(self: &Arc<Self>, no: shrooms_core::id::TaskNo, text: &str) {
+        if self.followers.say(no, text) {
+            let me = self.clone();
+            self.spawn(&tokio::runtime::Handle::current(), async move {
+                tokio::time::sleep(GATHER).await;
+                me.followers.hand_on(no);
+            });
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! - [`Engine`] is the handle; `desk_loop` the one thread that owns the desk and the store's writer
 //! - `effects`: one file per thing that is done outside; `live`: what runs in this boot
-//! - `hub`: who waits for what; `clock`: the two clocks; `wording`: what a program is given
+//! - `hub`: who waits for what; `follow`: who hears all of a task; `clock`: the two clocks; `wording`: what a program is given
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod clock;
@@ -12,6 +12,7 @@ mod desk_loop;
 mod effects;
 mod engine;
 mod error;
+mod follow;
 mod hub;
 mod live;
 mod wording;
@@ -21,6 +22,7 @@ pub use crash_points::{CRASH_POINTS, STREAM_CRASH_POINTS};
 pub use effects::ask::MAX_SEQ;
 pub use engine::{Config, Engine, Harnesses};
 pub use error::EngineError;
+pub use follow::{Behind, Follow, News};
 pub use hub::Watch;
 pub use live::Live;
 /// What calls to other machines are made with, and come to.

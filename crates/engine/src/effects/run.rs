@@ -54,7 +54,7 @@ pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, rows: Rows) {
     if let Some(session) = rows.session.clone().filter(|s| s.harness.stays()) {
         return stream::run(inner, fence, session, rows.generation).await;
     }
-    let task = rows.task.as_ref().map(|t| t.id.clone());
+    let task = rows.task.clone();
     let fact = match prepare(inner, fence, rows).await {
         Ok(spec) => drive(inner, fence, task, spec).await,
         Err((why, retry)) => TurnFact::NeverBegan { why, retry },
@@ -111,7 +111,8 @@ pub(super) fn is_full(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec: RunSpec) -> TurnFact {
+async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<Arc<Task>>, mut spec: RunSpec) -> TurnFact {
+    let id = task.as_ref().map(|t| t.id.clone());
     let pass = match Pass::make() {
         Ok(pass) => pass,
         Err(e) => return TurnFact::NeverBegan { why: format!("no random bits: {e}"), retry: Retry::Counted },
@@ -161,12 +162,15 @@ async fn drive(inner: &Arc<Inner>, fence: Fence, task: Option<String>, mut spec:
                 inner.observe(Input::Turn(fence, TurnFact::Began)).await;
             }
             Some(RunEvent::Words { line, stderr }) => {
-                log(inner, fence, task.clone(), if stderr { "error" } else { "words" }, line);
+                if let Some(task) = task.as_ref().filter(|_| !stderr) {
+                    inner.say(task.no, &format!("{line}\n"));
+                }
+                log(inner, fence, id.clone(), if stderr { "error" } else { "words" }, line);
             }
             // Of a stream, which this is not.
             Some(RunEvent::Line(_)) => {}
             Some(RunEvent::Dropped(n)) => {
-                log(inner, fence, task.clone(), "note", format!("({n} lines came too fast and were not kept here)"));
+                log(inner, fence, id.clone(), "note", format!("({n} lines came too fast and were not kept here)"));
             }
             Some(RunEvent::Ended(ended)) => return end(inner, fence, &dir, ended).await,
             None => return TurnFact::Lost,

@@ -301,7 +301,7 @@ impl Driver {
         let id = super::wire_id(&self.inner, &written.delivery);
         let (me, session) = (self.inner.clone(), self.session.clone());
         let (no, attempt) = (written.no, written.attempt);
-        let task = written.task.as_ref().map(|t| t.id.clone());
+        let task = written.task.clone();
         let text = tokio::task::spawn_blocking(move || wording::for_model(&me.reader, &me.machine, &session, &written));
         match text.await {
             Ok(Ok(text)) if text.is_empty() => {

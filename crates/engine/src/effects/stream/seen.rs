@@ -7,7 +7,7 @@ use std::sync::Arc;
 use shrooms_core::Text;
 use shrooms_core::desk::{Asked, Input, TurnFact};
 use shrooms_core::id::DeliveryNo;
-use shrooms_core::row::{self, Fence, Spent, ToolUse};
+use shrooms_core::row::{self, Fence, Spent, Task, ToolUse};
 use shrooms_core::text::{MAX_TEXT, cut};
 use shrooms_runner::codec::{Event, Prompt, State, TurnEnd};
 use shrooms_runner::crash;
@@ -33,7 +33,9 @@ pub(super) struct Seen {
     /// Names and inputs of tools that are being used, by the id of the use.
     tools: BTreeMap<String, (String, String)>,
     conversation: Option<String>,
-    task: Option<String>,
+    task: Option<Arc<Task>>,
+    /// What its model says from here on is another message of it.
+    said_one: bool,
 }
 
 impl Seen {
@@ -48,6 +50,7 @@ impl Seen {
             tools: BTreeMap::new(),
             conversation: None,
             task: None,
+            said_one: false,
         }
     }
 
@@ -78,7 +81,7 @@ impl Seen {
     }
 
     /// A message is about to be written.
-    pub(super) fn write(&mut self, id: &str, no: DeliveryNo, attempt: u32, task: Option<String>, text: &str) {
+    pub(super) fn write(&mut self, id: &str, no: DeliveryNo, attempt: u32, task: Option<Arc<Task>>, text: &str) {
         self.written.insert(id.to_string(), (no, attempt));
         self.task = task;
         self.log("said", cut(text, EXCERPT));
@@ -89,7 +92,7 @@ impl Seen {
     }
 
     fn log(&self, kind: &'static str, text: impl Into<String>) {
-        log(&self.inner, self.fence, self.task.clone(), kind, text.into());
+        log(&self.inner, self.fence, self.task.as_ref().map(|t| t.id.clone()), kind, text.into());
     }
 
     /// A message came to nothing: if no turn runs, there will be no end of one to hear of.
@@ -113,9 +116,12 @@ impl Seen {
                 self.tell(TurnFact::Busy).await;
             }
             Event::Lifecycle { id, state } => self.lifecycle(&id, state).await,
-            // Nobody listens yet; nothing is lost without them.
-            Event::Delta(_) | Event::Other => {}
-            Event::Words(text) => self.log("words", text),
+            Event::Delta(text) => self.say(&text),
+            Event::Other => {}
+            Event::Words(text) => {
+                self.said_one = true;
+                self.log("words", text);
+            }
             Event::ToolStarted { id, name, input, by } => {
                 if by.is_none() {
                     self.log("tool", format!("{name}: {input}"));
@@ -156,6 +162,14 @@ impl Seen {
             Event::Reply(line) => return Some(line),
         }
         None
+    }
+
+    /// A piece of a message of its model, for whoever follows the task that it works on.
+    fn say(&mut self, text: &str) {
+        let between = if std::mem::take(&mut self.said_one) { "\n\n" } else { "" };
+        if let Some(task) = &self.task {
+            self.inner.say(task.no, &format!("{between}{text}"));
+        }
     }
 
     async fn lifecycle(&mut self, id: &str, state: State) {
