@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask test`, `tidy`, `simulate`, `setup`.
+//! The workspace's chores: `cargo xtask test`, `tidy`, `simulate`, `tck-server`, `setup`.
 //! One way to run every check, here and in CI, with the same budgets and the same last line.
 //! It must not know the crates' insides: it only reads their sources and runs cargo.
 #![allow(
@@ -13,6 +13,7 @@ mod setup;
 mod simulate;
 mod suites;
 mod tally;
+mod tck_server;
 mod test;
 mod tidy;
 
@@ -49,6 +50,15 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Serve the scripted worker for conformance kits (docs/conformance.md)
+    TckServer {
+        /// On loopback
+        #[arg(long, default_value_t = 9999)]
+        port: u16,
+        /// What the card offers
+        #[arg(long, default_value = "all", value_parser = ["all", "none", "required-extension"])]
+        capabilities: String,
+    },
     /// Install what some tests need from this machine
     Setup {
         /// Debian packages, by apt-get (needs root)
@@ -62,6 +72,7 @@ fn main() -> ExitCode {
         Chore::Test { quick, suites } => test::run(&root(), quick, &suites),
         Chore::Tidy => tidy::run(&root()),
         Chore::Simulate { args } => simulate::run(&root(), args),
+        Chore::TckServer { port, capabilities } => tck_server::run(&root(), port, &capabilities),
         Chore::Setup { system: _ } => setup::system(),
     };
     match outcome {

@@ -72,7 +72,8 @@ impl Stop {
         Ok(Self([on(SignalKind::interrupt())?, on(SignalKind::terminate())?, on(SignalKind::hangup())?]))
     }
 
-    async fn asked(&mut self) {
+    /// Returns when one came.
+    pub async fn asked(&mut self) {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}

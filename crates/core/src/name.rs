@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 pub const MAX_NAME: usize = 64;
 
 /// Session names that mean something else in an address.
-pub const RESERVED: [&str; 5] = ["outside", "owner", "localhost", "routine", "door"];
+pub const RESERVED: [&str; 7] = ["outside", "owner", "localhost", "routine", "door", "tasks", "extendedAgentCard"];
 
 /// Checks a session's name: first a letter or digit, then letters, digits, `.`, `_`, `-`; at most
 /// 64; none of [`RESERVED`]. ASCII letters only, since a name is part of addresses.

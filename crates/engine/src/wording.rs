@@ -47,6 +47,11 @@ pub(crate) fn compose(
     }
     if let Some(task) = task {
         set("SHROOMS_TASK", &task.id);
+        if let Some(text) = delivery.text
+            && let Some(id) = reader.message_id(task.no, text)?
+        {
+            set("SHROOMS_MESSAGE", &id);
+        }
         set("SHROOMS_SENDER", delivery.from.as_ref().unwrap_or(&task.sender.label));
         set("SHROOMS_TITLE", task.title.as_deref().unwrap_or(""));
         if matches!(delivery.kind, DeliveryKind::Answer | DeliveryKind::Correction) {

@@ -37,7 +37,7 @@ async fn seen(engine: &Engine, dir: &Path) -> Seen {
         let mut tasks = Vec::new();
         for id in (1..=6).map(|n| format!("q:m{n}")) {
             if let Some(task) = reader.task(&id)? {
-                tasks.push((id, view::state(&task).word().to_string(), reader.texts(&task)?.place));
+                tasks.push((id, view::state(&task).word().to_string(), reader.texts(&task, false, false)?.place));
             }
         }
         let events = reader.events(0, 10_000)?.events.into_iter().map(|e| (e.seq, e.state)).collect();

@@ -16,6 +16,76 @@ pub struct ServerConfig {
     pub claude: String,
     /// Sessions of the tests' scripted harness may be made.
     pub allow_scripted: bool,
+    /// For conformance kits alone.
+    pub profile: Option<Profile>,
+}
+
+/// The named test profile (`docs/conformance.md`): what conformance kits need that no user does.
+/// Message ids do not make messages the same, a session is meant where none is named, and files of
+/// every type are taken.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The session that is meant where none is named.
+    pub session: String,
+    pub offers: Offers,
+}
+
+/// What the card of a test profile says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offers {
+    /// All that there is.
+    All,
+    /// Nothing beyond what must be there.
+    Nothing,
+    /// A client must speak an extension that only kits know.
+    RequiredExtension,
+}
+
+/// Between a kit's message id and what makes it another one each time.
+const AGAIN: char = '~';
+
+impl Profile {
+    /// A kit sends the same id for different messages: each is made its own.
+    pub(crate) fn message_id(&self, id: &str, random: u64) -> String {
+        format!("{id}{AGAIN}{random:016x}")
+    }
+}
+
+/// What the card offers, and the handler holds to.
+pub(crate) struct Capabilities {
+    pub(crate) streaming: bool,
+    pub(crate) required: Option<&'static str>,
+}
+
+/// The extension that the compatibility kit declares itself unable to speak.
+const OF_THE_KIT: &str = "urn:a2a:tck:required-extension";
+
+impl ServerConfig {
+    /// A message's id as its sender chose it.
+    pub(crate) fn sent_id<'a>(&self, id: &'a str) -> &'a str {
+        let of_kit = || id.rsplit_once(AGAIN).map(|(sent, _)| sent);
+        self.profile.as_ref().and_then(|_| of_kit()).unwrap_or(id)
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        let offers = self.profile.as_ref().map(|p| p.offers);
+        Capabilities {
+            streaming: offers != Some(Offers::Nothing),
+            required: (offers == Some(Offers::RequiredExtension)).then_some(OF_THE_KIT),
+        }
+    }
+}
+
+impl Capabilities {
+    /// An extension that a client must list and does not.
+    pub(crate) fn missing_extension(&self, listed: &[String]) -> Option<&'static str> {
+        self.required.filter(|uri| !listed.iter().any(|l| l == uri))
+    }
+
+    /// Whether it is one of those on the card.
+    pub(crate) fn has_extension(&self, uri: &str) -> bool {
+        uri == shrooms_a2a::shrooms::EXTENSION_URI || self.required == Some(uri)
+    }
 }
 
 /// Shared by all handlers.

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use shrooms_core::Kind;
 
+use crate::a2a;
 use crate::app::{App, Caller};
 use crate::principal::{self, Peer};
 use crate::problem::Problem;
@@ -34,8 +35,11 @@ fn fresh_id() -> String {
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = fresh_id();
     let what = format!("{} {}", request.method(), request.uri().path());
+    let (verb, path) = (request.method().clone(), request.uri().path().to_string());
     let mut response = match admit(&app, request).await {
         Ok(request) => next.run(request).await,
+        // Clients of A2A read its own form alone.
+        Err(problem) if path == "/a2a" || path.starts_with("/a2a/") => a2a::refuse(&verb, &path, problem),
         Err(problem) => problem.into_response(),
     };
     if response.status().is_server_error() {
@@ -62,7 +66,7 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     let (mut parts, body) = request.into_parts();
     let body = read(&parts.headers, body).await?;
     if parts.method != Method::GET && parts.method != Method::HEAD && !body.is_empty() {
-        let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(is_json);
+        let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(a2a::is_json);
         if !json {
             return Err(Problem::bad("send the body as JSON, with Content-Type: application/json")
                 .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
@@ -91,11 +95,6 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
         Err(e) if e.is::<LengthLimitError>() => Err(too_large()),
         Err(e) => Err(Problem::bad(format!("the body could not be read: {e}"))),
     }
-}
-
-fn is_json(content_type: &str) -> bool {
-    let kind = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    kind == "application/json" || kind == "application/a2a+json"
 }
 
 /// The host part of `HOST[:PORT]`, without brackets.
@@ -156,20 +155,6 @@ mod tests {
             ("fd00::1", "fd00::1"),
         ] {
             assert_eq!(host_of(authority), host, "{authority}");
-        }
-    }
-
-    #[test]
-    fn json_is_known_by_its_type_alone() {
-        for (kind, json) in [
-            ("application/json", true),
-            ("application/json; charset=utf-8", true),
-            ("Application/A2A+JSON", true),
-            ("text/plain", false),
-            ("application/x-www-form-urlencoded", false),
-            ("", false),
-        ] {
-            assert_eq!(is_json(kind), json, "{kind}");
         }
     }
 }

@@ -19,6 +19,6 @@ mod task_json;
 mod v1;
 mod wait;
 
-pub use app::ServerConfig;
+pub use app::{Offers, Profile, ServerConfig};
 pub use listen::{Listeners, ServeError};
 pub use serve::Server;

@@ -173,7 +173,6 @@ impl Door {
 fn router(app: App) -> Router {
     Router::new()
         .route("/.well-known/agent-card.json", get(a2a::cards::machine))
-        .route("/a2a/{session}/.well-known/agent-card.json", get(a2a::cards::session))
         .merge(a2a::routes())
         .merge(v1::routes())
         .fallback(nowhere)

@@ -1,10 +1,10 @@
-//! The one place where a stored task becomes the A2A task that others see: JSON-RPC, `/v1` and
-//! (when they come) streams all show this.
+//! The one place where a stored task becomes the A2A task that others see: both bindings, streams
+//! and `/v1` all show this.
 
 use serde_json::{Map, Value, json};
 use shrooms_a2a::shrooms as keys;
 use shrooms_a2a::types::TaskStatus;
-use shrooms_a2a::{Artifact, Message, Part, Role, Task, TaskState, Timestamp};
+use shrooms_a2a::{Artifact, Message, Part, Role, Task, TaskState, Timestamp, decode};
 use shrooms_core::Stamp;
 use shrooms_core::row::{self, Ending, Evidence, Gate};
 use shrooms_core::text::cut;
@@ -12,7 +12,7 @@ use shrooms_core::view::{self, State};
 use shrooms_engine::EngineError;
 use shrooms_engine::TaskTexts;
 
-use crate::app::App;
+use crate::app::{App, ServerConfig};
 
 /// Characters of the worker's last words that every view of a task holds (seed).
 const LAST_WORDS: usize = 600;
@@ -37,14 +37,14 @@ pub(crate) async fn show(app: &App, task: row::Task, shown: Shown) -> Result<Tas
 
 /// Shows several, in one read.
 pub(crate) async fn show_all(app: &App, tasks: Vec<row::Task>, shown: Shown) -> Result<Vec<Task>, EngineError> {
-    let machine = app.engine.machine().to_string();
+    let (config, machine) = (app.config.clone(), app.engine.machine().to_string());
     app.engine
         .read(move |r| {
             let mut out = Vec::with_capacity(tasks.len());
             for task in tasks {
-                let texts = r.texts(&task)?;
+                let texts = r.texts(&task, shown.history != Some(0), shown.artifacts)?;
                 let session = r.session(task.session)?.map(|s| s.name);
-                out.push(to_a2a(&task, texts, session.as_deref().unwrap_or(""), &machine, shown));
+                out.push(to_a2a(&config, &machine, session.as_deref().unwrap_or(""), &task, texts, shown));
             }
             Ok(out)
         })
@@ -70,38 +70,60 @@ fn waits_for_a_person(task: &row::Task) -> bool {
     view::state(task) == State::InputRequired && !task.awaits_asker()
 }
 
-fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, machine: &str, shown: Shown) -> Task {
+/// The artifact that a task's result is.
+pub(crate) fn result_artifact(config: &ServerConfig, task: &row::Task, parts: Vec<Part>) -> Artifact {
+    artifact(format!("{}-result", config.sent_id(&task.mid)), Some("result".into()), parts)
+}
+
+fn artifact(artifact_id: String, name: Option<String>, parts: Vec<Part>) -> Artifact {
+    Artifact { artifact_id, name, description: None, parts, metadata: None, extensions: Vec::new() }
+}
+
+/// The message that stands for a task whose worker wants none to be shown.
+pub(crate) fn direct(task: Task) -> Message {
+    let empty = || Message::text(format!("{}-status", task.id), Role::Agent, "");
+    Message { task_id: None, ..task.status.message.unwrap_or_else(empty) }
+}
+
+/// Parts that were kept as JSON; what cannot be read any more is said, and hides nothing else.
+fn kept_parts(json: &str) -> Vec<Part> {
+    let read = serde_json::from_str(json).ok().and_then(|value| decode::<Vec<Part>>(value).ok());
+    read.filter(|parts| !parts.is_empty())
+        .unwrap_or_else(|| vec![Part::text("(this part was kept in a form that this version cannot read)")])
+}
+
+fn to_a2a(
+    config: &ServerConfig,
+    machine: &str,
+    session: &str,
+    task: &row::Task,
+    texts: TaskTexts,
+    shown: Shown,
+) -> Task {
     let words = match waits_for_a_person(task) {
         true => Some(format!("waits for a person on {machine}; there is nothing for you to answer")),
         false => texts.words.filter(|w| !w.is_empty()),
     };
-    let said = words.clone().map(|text| Message {
-        message_id: format!("{}-status", task.mid),
+    let message = |message_id: String, role: Role, parts: Vec<Part>| Message {
+        message_id,
         context_id: Some(task.context.clone()),
         task_id: Some(task.id.clone()),
-        role: Role::Agent,
-        parts: vec![Part::text(text)],
+        role,
+        parts,
         metadata: None,
         extensions: Vec::new(),
         reference_task_ids: Vec::new(),
-    });
-    let result = words.filter(|_| task.ending == Some(Ending::Completed)).map(|text| Artifact {
-        artifact_id: format!("{}-result", task.mid),
-        name: Some("result".into()),
-        description: None,
-        parts: vec![Part::text(text)],
-        metadata: None,
-        extensions: Vec::new(),
-    });
-    let asked = texts.asked.into_iter().map(|(mid, text)| Message {
-        message_id: mid,
-        context_id: Some(task.context.clone()),
-        task_id: Some(task.id.clone()),
-        role: Role::User,
-        parts: vec![Part::text(text)],
-        metadata: None,
-        extensions: Vec::new(),
-        reference_task_ids: Vec::new(),
+    };
+    let said = words
+        .clone()
+        .map(|text| message(format!("{}-status", config.sent_id(&task.mid)), Role::Agent, vec![Part::text(text)]));
+    let result = words.filter(|_| task.ending == Some(Ending::Completed));
+    let result = result.map(|text| result_artifact(config, task, vec![Part::text(text)]));
+    let made = task.made.iter().zip(texts.made);
+    let made = made.map(|(made, parts)| artifact(made.id.clone(), made.name.clone(), kept_parts(&parts)));
+    let asked = texts.asked.into_iter().map(|asked| {
+        let parts = asked.parts.map_or_else(|| vec![Part::text(asked.text)], |parts| kept_parts(&parts));
+        message(config.sent_id(&asked.mid).to_string(), Role::User, parts)
     });
     let mut history: Vec<Message> = asked.collect();
     if let Some(newest) = shown.history {
@@ -116,20 +138,34 @@ fn to_a2a(task: &row::Task, texts: TaskTexts, session: &str, machine: &str, show
             message: said,
             timestamp: Some(Timestamp(task.changed.wall)),
         },
-        artifacts: shown.artifacts.then(|| result.into_iter().collect()),
+        artifacts: shown.artifacts.then(|| result.into_iter().chain(made).collect()),
         history: (shown.history != Some(0)).then_some(history),
         metadata: Some(metadata(task, texts.place, texts.last.as_deref(), session)),
     }
 }
 
-/// What the daemon saw of the work.
+/// What the daemon saw of the work; names as in the rest of A2A's JSON.
 fn evidence(seen: &Evidence) -> Value {
-    let mut shown = json!(seen);
-    if let Some(shown) = shown.as_object_mut() {
-        shown.remove("cost_micros");
-        if seen.tool_calls == 0 && seen.exit_code.is_none() {
-            shown.insert("no_tool_calls".into(), json!(true));
-        }
+    let mut shown = json!({
+        "turns": seen.turns,
+        "toolCalls": seen.tool_calls,
+        "failed": seen.failed,
+        "tokens": seen.tokens,
+    });
+    let mut put = |key: &str, value: Value| shown[key] = value;
+    if !seen.tools.is_empty() {
+        put("tools", json!(seen.tools));
+    }
+    if !seen.files_changed.is_empty() {
+        put("filesChanged", json!(seen.files_changed));
+    }
+    if !seen.commands.is_empty() {
+        put("commands", json!(seen.commands));
+    }
+    if let Some(code) = seen.exit_code {
+        put("exitCode", json!(code));
+    } else if seen.tool_calls == 0 {
+        put("noToolCalls", json!(true));
     }
     shown
 }

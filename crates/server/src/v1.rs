@@ -5,6 +5,7 @@ mod asks;
 mod events;
 mod fleet;
 mod input;
+mod made;
 mod owner;
 mod pause;
 mod program;

@@ -20,6 +20,20 @@ pub(crate) async fn outcome(
     within: Duration,
     seen: Option<u32>,
 ) -> Result<Option<Task>, EngineError> {
+    until(app, no, within, |task| task.has_outcome() || seen.is_some_and(|seen| task.seq > seen)).await
+}
+
+/// The task once its worker has said anything of it, or as it stands when the time is over.
+pub(crate) async fn first_word(app: &App, no: TaskNo, within: Duration) -> Result<Option<Task>, EngineError> {
+    until(app, no, within, Task::has_spoken).await
+}
+
+async fn until(
+    app: &App,
+    no: TaskNo,
+    within: Duration,
+    done: impl Fn(&Task) -> bool,
+) -> Result<Option<Task>, EngineError> {
     let mut watch = app.engine.watch(Subject::Task(no));
     let deadline = tokio::time::sleep(within.min(LONGEST));
     tokio::pin!(deadline);
@@ -27,8 +41,7 @@ pub(crate) async fn outcome(
     loop {
         let task = app.engine.read(move |r| r.task_no(no)).await?;
         let Some(task) = task else { return Ok(None) };
-        let news = seen.is_some_and(|seen| task.seq > seen);
-        if over || news || task.has_outcome() {
+        if over || done(&task) {
             return Ok(Some(task));
         }
         tokio::select! {

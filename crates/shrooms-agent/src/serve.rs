@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use shrooms_engine::{Config, Engine, Harnesses, SystemClock};
 use shrooms_mesh::{Mesh, MeshSpec};
-use shrooms_server::{Listeners, Server, ServerConfig};
+use shrooms_server::{Listeners, Offers, Profile, Server, ServerConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -67,6 +67,12 @@ pub struct Args {
     /// Take sessions of the tests' scripted harness.
     #[arg(long, hide = true)]
     allow_scripted: bool,
+    /// For conformance kits (docs/conformance.md): the session that is meant where none is named.
+    #[arg(long, hide = true, value_name = "SESSION", requires = "allow_scripted")]
+    test_profile: Option<String>,
+    /// What the card of the test profile offers.
+    #[arg(long, hide = true, value_name = "WHAT", default_value = "all", value_parser = ["all", "none", "required-extension"])]
+    capabilities: String,
 }
 
 /// Runs the daemon until it is told to stop.
@@ -127,6 +133,14 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
         path: env::search_path(),
         claude: args.claude,
         allow_scripted: args.allow_scripted,
+        profile: args.test_profile.map(|session| Profile {
+            session,
+            offers: match args.capabilities.as_str() {
+                "none" => Offers::Nothing,
+                "required-extension" => Offers::RequiredExtension,
+                _ => Offers::All,
+            },
+        }),
     };
     let server = Server::new(engine.clone(), listeners, config);
     tracing::info!(machine, addresses = addresses.join(" "), state = %state.display(), "serving");

@@ -24,15 +24,26 @@ pub struct Reader {
     idle: Mutex<Vec<Connection>>,
 }
 
+/// A message of a task's asker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedText {
+    pub mid: String,
+    pub text: String,
+    /// Its parts, where they are not that one text.
+    pub parts: Option<String>,
+}
+
 /// A task's texts, for those who show it.
 #[derive(Clone, Debug, Default)]
 pub struct TaskTexts {
-    /// The request and what the asker sent later, in order, each with its message id.
-    pub asked: Vec<(String, String)>,
+    /// The request and what the asker sent later, in order.
+    pub asked: Vec<AskedText>,
     /// The result or the open question.
     pub words: Option<String>,
     /// What its worker said last.
     pub last: Option<String>,
+    /// The parts of what its worker made, in the order of the row's.
+    pub made: Vec<String>,
     /// Place in the queue from 1; 0 for one that does not wait there.
     pub place: i64,
 }
@@ -133,19 +144,12 @@ impl Reader {
         })
     }
 
-    /// The texts of a task.
-    pub fn texts(&self, task: &Task) -> Result<TaskTexts, StoreError> {
+    /// The texts of a task: what was `asked`, and what its worker `made`, where they are wanted.
+    pub fn texts(&self, task: &Task, asked: bool, made: bool) -> Result<TaskTexts, StoreError> {
         self.with(|db| {
             let text = |t: TextRef| -> Result<String, StoreError> { text_of(db, t.no) };
-            let mut s = db.prepare_cached("SELECT row FROM message WHERE task = ?1 ORDER BY no")?;
-            let rows = s.query_map([task.no.0], |r| r.get::<_, String>(0))?;
-            let mut asked = Vec::new();
-            for row in rows {
-                let message: Message = parse("message", &row?)?;
-                if let Some(t) = message.text {
-                    asked.push((message.mid, text(t)?));
-                }
-            }
+            let asked = if asked { asked_of(db, task)? } else { Vec::new() };
+            let made = task.made.iter().filter(|_| made).map(|m| text(m.parts)).collect::<Result<_, _>>()?;
             let works = view::state(task) == view::State::Working;
             let words = view::words(task).or(task.last_words.filter(|_| works)).map(text).transpose()?;
             let mut s = db.prepare_cached(
@@ -154,7 +158,22 @@ impl Reader {
             )?;
             let place = s.query_row(params![task.lane.0, task.position, task.no.0], |r| r.get(0))?;
             let last = task.last_words.map(text).transpose()?;
-            Ok(TaskTexts { asked, words, last, place })
+            Ok(TaskTexts { asked, words, last, made, place })
+        })
+    }
+
+    /// The id of the message of a task that has this text.
+    pub fn message_id(&self, task: TaskNo, text: TextRef) -> Result<Option<String>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM message WHERE task = ?1 ORDER BY no")?;
+            let rows = s.query_map([task.0], |r| r.get::<_, String>(0))?;
+            for row in rows {
+                let message: Message = parse("message", &row?)?;
+                if message.text.is_some_and(|t| t.no == text.no) {
+                    return Ok(Some(message.mid));
+                }
+            }
+            Ok(None)
         })
     }
 
@@ -395,4 +414,19 @@ impl Reader {
 fn text_of(db: &Connection, no: i64) -> Result<String, StoreError> {
     let mut s = db.prepare_cached("SELECT text FROM blob WHERE no = ?1")?;
     Ok(s.query_row([no], |r| r.get(0))?)
+}
+
+/// What a task's asker said, in order.
+fn asked_of(db: &Connection, task: &Task) -> Result<Vec<AskedText>, StoreError> {
+    let mut s = db.prepare_cached("SELECT row FROM message WHERE task = ?1 ORDER BY no")?;
+    let rows = s.query_map([task.no.0], |r| r.get::<_, String>(0))?;
+    let mut asked = Vec::new();
+    for row in rows {
+        let message: Message = parse("message", &row?)?;
+        if let Some(text) = message.text {
+            let parts = message.parts.map(|parts| text_of(db, parts.no)).transpose()?;
+            asked.push(AskedText { mid: message.mid, text: text_of(db, text.no)?, parts });
+        }
+    }
+    Ok(asked)
 }

@@ -150,9 +150,9 @@ fn what_was_committed_is_there_after_a_reopening_and_the_same_message_is_known()
     assert!(pair.send("a", "m1", "other").is_err());
     let reader = Reader::open(dir.path()).unwrap();
     let task = reader.task("a:m1").unwrap().unwrap();
-    let texts = reader.texts(&task).unwrap();
+    let texts = reader.texts(&task, true, true).unwrap();
     assert_eq!(texts.words.as_deref(), Some("done"));
-    assert_eq!(texts.asked, [("m1".to_string(), "one".to_string())]);
+    assert_eq!(texts.asked, [crate::AskedText { mid: "m1".into(), text: "one".into(), parts: None }]);
     assert_eq!(reader.session_named("a").unwrap().unwrap().name, "a");
     assert!(reader.session_named("b").unwrap().is_none() && reader.task("a:x").unwrap().is_none());
 }
@@ -205,7 +205,7 @@ fn pages_hold_every_task_once_the_newest_change_first() {
     let none = TaskFilter { context: Some("other".into()), limit: 10, ..TaskFilter::default() };
     assert_eq!(reader.tasks(&none).unwrap().total, 0);
     let waiting = reader.task("a:m5").unwrap().unwrap();
-    assert_eq!(reader.texts(&waiting).unwrap().place, 5, "the first runs, four are before it");
+    assert_eq!(reader.texts(&waiting, true, true).unwrap().place, 5, "the first runs, four are before it");
     assert_eq!(reader.events(0, 100).unwrap().events.len(), 24);
 }
 
@@ -388,7 +388,7 @@ fn more_than_a_piece_goes_in_several_and_untold_outcomes_stay() {
     let left = reader.tasks(&TaskFilter { limit: 10, ..TaskFilter::default() }).unwrap();
     // Nobody has read that one.
     assert_eq!((left.total, left.tasks[0].mid.as_str()), (1, "mine"));
-    assert_eq!(reader.texts(&left.tasks[0]).unwrap().words.as_deref(), Some("result"));
+    assert_eq!(reader.texts(&left.tasks[0], true, true).unwrap().words.as_deref(), Some("result"));
     (pair.wall, pair.served) = (pair.wall + 90 * DAY, pair.served + 9 * DAY);
     let now = pair.now();
     pair.store.prune(&now, 7).unwrap();

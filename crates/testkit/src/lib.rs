@@ -8,6 +8,7 @@
 )]
 
 pub mod dice;
+pub mod scripted;
 pub mod sim;
 pub mod store;
 pub mod world;

@@ -412,6 +412,11 @@ impl Task {
         self.open() && self.blocked && self.pending == 0
     }
 
+    /// Its worker has said something of it, or it will not any more.
+    pub fn has_spoken(&self) -> bool {
+        self.has_outcome() || self.last_words.is_some() || !self.made.is_empty()
+    }
+
     /// Something that a waiting asker would want to know has happened.
     pub fn has_outcome(&self) -> bool {
         !self.open() || self.awaits_asker() || self.gate == Gate::Held

@@ -224,6 +224,6 @@ pub async fn sent(engine: &Engine, session: &str, mid: &str) -> Result<Arc<Task>
         panic!("a send is answered with a task");
     };
     let shown = task.clone();
-    engine.read(move |reader| reader.texts(&shown)).await?;
+    engine.read(move |reader| reader.texts(&shown, true, true)).await?;
     Ok(task)
 }

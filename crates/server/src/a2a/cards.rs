@@ -1,13 +1,15 @@
 //! Agent cards: the machine's, with its sessions as skills, and each session's. Cached by content;
 //! their addresses work from where they were read.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use shrooms_a2a::card::{AgentCapabilities, AgentExtension, AgentInterface, AgentSkill, BINDING_JSONRPC};
+use shrooms_a2a::card::{
+    AgentCapabilities, AgentExtension, AgentInterface, AgentSkill, BINDING_HTTP_JSON, BINDING_JSONRPC,
+};
 use shrooms_a2a::{AgentCard, shrooms as keys, version};
 use shrooms_core::digest::Digest;
-use shrooms_core::row::Session;
+use shrooms_core::row::{Harness, Session};
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -40,18 +42,18 @@ pub(crate) async fn machine(State(app): State<App>, headers: HeaderMap) -> Resul
     Ok(answer(&headers, &card, newest))
 }
 
-pub(crate) async fn session(
-    State(app): State<App>,
-    Path(name): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
+pub(crate) async fn session(app: App, name: String, headers: HeaderMap) -> Result<Response, Problem> {
     let wanted = name.clone();
     let found = app.engine.read(move |r| r.session_named(&wanted)).await?;
     let machine = app.engine.machine();
     let session = found.ok_or_else(|| {
         Problem::not_found(format!("no session '{}' on {machine}", shrooms_core::text::cut(&name, 80)))
     })?;
-    let what = format!("The session {machine}/{}: runs a command of its owner's for each task.", session.name);
+    let does = match &session.harness {
+        Harness::Command { .. } => "runs a command of its owner's for each task",
+        Harness::Claude { .. } => "Claude Code in a directory of its owner's, one conversation",
+    };
+    let what = format!("The session {machine}/{}: {does}.", session.name);
     let skills = vec![skill("chat", "Ask", what.clone(), &session)];
     let at = format!("/a2a/{}", session.name);
     let card = card(&app, &headers, format!("{machine}/{}", session.name), what, &at, skills);
@@ -92,21 +94,29 @@ fn card(
         required: Some(false),
         ..AgentExtension::default()
     };
+    let capabilities = app.config.capabilities();
+    let required = capabilities.required.map(|uri| AgentExtension {
+        uri: uri.into(),
+        description: Some("Of a test profile: no client speaks it unasked.".into()),
+        required: Some(true),
+        ..AgentExtension::default()
+    });
+    let interface = |binding: &str| AgentInterface {
+        url: format!("{}{path}", base(app, headers)),
+        protocol_binding: binding.into(),
+        protocol_version: version::SPOKEN.into(),
+        ..AgentInterface::default()
+    };
     AgentCard {
         name,
         description,
-        supported_interfaces: vec![AgentInterface {
-            url: format!("{}{path}", base(app, headers)),
-            protocol_binding: BINDING_JSONRPC.into(),
-            protocol_version: version::SPOKEN.into(),
-            ..AgentInterface::default()
-        }],
+        supported_interfaces: vec![interface(BINDING_JSONRPC), interface(BINDING_HTTP_JSON)],
         version: app.config.version.clone(),
         capabilities: AgentCapabilities {
-            streaming: Some(false),
+            streaming: Some(capabilities.streaming),
             push_notifications: Some(false),
             extended_agent_card: Some(false),
-            extensions: vec![extension],
+            extensions: [extension].into_iter().chain(required).collect(),
             ..AgentCapabilities::default()
         },
         default_input_modes: vec!["text/plain".into(), "application/json".into()],

@@ -3,13 +3,13 @@
 use shrooms_a2a::A2aError;
 use shrooms_a2a::types::GetTaskParams;
 
-use super::{Answer, Call, refused};
+use super::frame::Outcome;
+use super::refusal::refused;
+use super::scope::Scope;
 use crate::task_json::{self, Shown};
 
-pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
-    let params: GetTaskParams = call.request.params()?;
-    let task = call.task(&params.id).await?;
+pub(super) async fn answer(scope: &Scope, params: GetTaskParams) -> Result<Outcome, A2aError> {
+    let task = scope.task(&params.id).await?;
     let shown = Shown { history: params.history_length, artifacts: true };
-    let task = task_json::show(&call.app, task, shown).await.map_err(refused)?;
-    Ok(Answer::of(&call.request.id, &task))
+    task_json::show(&scope.app, task, shown).await.map(Outcome::Task).map_err(refused)
 }

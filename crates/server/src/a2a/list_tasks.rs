@@ -9,15 +9,16 @@ use shrooms_core::digest::Digest;
 use shrooms_core::id::SessionUid;
 use shrooms_engine::TaskFilter;
 
-use super::{Answer, Call, refused};
+use super::frame::Outcome;
+use super::refusal::refused;
+use super::scope::Scope;
 use crate::task_json::{self, Shown};
 
-pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
-    let session = match &call.session {
-        Some(name) => Some(call.session_named(name).await?.uid),
+pub(super) async fn answer(scope: &Scope, params: ListTasksParams) -> Result<Outcome, A2aError> {
+    let session = match &scope.session {
+        Some(name) => Some(scope.session_named(name).await?.uid),
         None => None,
     };
-    let params: ListTasksParams = call.request.params()?;
     let print = fingerprint(session, &params);
     let after = params.page_token.as_deref().filter(|t| !t.is_empty()).map(|t| read_token(t, &print)).transpose()?;
     let size = params.page_size();
@@ -29,16 +30,16 @@ pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
         after,
         limit: size as usize,
     };
-    let page = call.app.engine.read(move |r| r.tasks(&filter)).await.map_err(refused)?;
+    let page = scope.app.engine.read(move |r| r.tasks(&filter)).await.map_err(refused)?;
     let shown = Shown { history: params.history_length, artifacts: params.include_artifacts.unwrap_or(false) };
-    let tasks = task_json::show_all(&call.app, page.tasks, shown).await.map_err(refused)?;
+    let tasks = task_json::show_all(&scope.app, page.tasks, shown).await.map_err(refused)?;
     let result = ListTasksResult {
         tasks,
         next_page_token: page.next.map_or_else(String::new, |next| token(next, &print)),
         page_size: size,
         total_size: u32::try_from(page.total).unwrap_or(u32::MAX),
     };
-    Ok(Answer::of(&call.request.id, &result))
+    Ok(Outcome::List(result))
 }
 
 /// What a token is tied to.

@@ -5,20 +5,41 @@ use serde_json::Value;
 use shrooms_a2a::{A2aError, ErrorCode, Part, PartContent};
 use shrooms_core::digest::Digest;
 
-/// The worker's text: text parts, data as fenced JSON, addresses as they are; joined by one empty
-/// line, blank ones left out.
-pub(super) fn text_of(parts: &[Part]) -> Result<String, A2aError> {
+/// A message's parts, as they are kept.
+#[derive(Debug, PartialEq)]
+pub(super) struct Given {
+    /// What the worker reads: text parts, data as fenced JSON, addresses as they are; joined by one
+    /// empty line, blank ones left out.
+    pub(super) text: String,
+    /// The parts as JSON for the history, where they are not that one text. A file is named in it,
+    /// and not repeated.
+    pub(super) parts: Option<String>,
+}
+
+/// Reads the parts of a message. `files`: the session takes them.
+pub(super) fn read(parts: &[Part], files: bool) -> Result<Given, A2aError> {
     let mut texts: Vec<String> = Vec::new();
+    let mut kept: Vec<Part> = parts.to_vec();
     for (i, part) in parts.iter().enumerate() {
         match &part.content {
             PartContent::Text(text) if text.trim().is_empty() => {}
             PartContent::Text(text) => texts.push(text.clone()),
             PartContent::Data(value) => texts.push(format!("```json\n{}\n```", pretty(value))),
             PartContent::Url(url) => texts.push(url.clone()),
+            PartContent::Raw(bytes) if files => {
+                let name = part.filename.as_deref().unwrap_or("without a name");
+                let note = format!("(a file: {name}, {} bytes)", bytes.len());
+                texts.push(note.clone());
+                if let Some(kept) = kept.get_mut(i) {
+                    kept.content = PartContent::Text(note);
+                }
+            }
             PartContent::Raw(_) => {
                 return Err(A2aError::new(
                     ErrorCode::ContentTypeNotSupported,
-                    format!("message.parts[{i}] is a file: files are not taken yet, send text or data"),
+                    format!(
+                        "message.parts[{i}] is a file, and this session takes none: send text, data, or an address"
+                    ),
                 )
                 .with("part", i.to_string()));
             }
@@ -27,7 +48,10 @@ pub(super) fn text_of(parts: &[Part]) -> Result<String, A2aError> {
     if texts.is_empty() {
         return Err(A2aError::invalid_params("message.parts", "hold no text: say what is wanted"));
     }
-    Ok(texts.join("\n\n"))
+    let text = texts.join("\n\n");
+    let plain = matches!(parts, [part] if *part == Part::text(text.as_str()));
+    let parts = (!plain).then(|| serde_json::to_string(&kept).unwrap_or_default());
+    Ok(Given { text, parts })
 }
 
 fn pretty(value: &Value) -> String {
@@ -67,7 +91,7 @@ mod tests {
     fn parts_become_one_text() {
         let text = |t: &str| Part::text(t);
         let check = |parts: &[Part], want: Result<&str, i32>| {
-            let got = text_of(parts).map_err(|e| e.code.json_rpc());
+            let got = read(parts, false).map(|given| given.text).map_err(|e| e.code.json_rpc());
             assert_eq!(got.as_deref().map_err(|c| *c), want);
         };
         check(&[text("a")], Ok("a"));

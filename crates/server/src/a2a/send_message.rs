@@ -1,84 +1,152 @@
-//! SendMessage: a new task, or more on one; answered at once or when there is an outcome. Once the
-//! task is committed the answer has begun: white space keeps it alive until its end is known.
+//! SendMessage: a new task, or more on one; answered at once or when there is an outcome.
+//! What a message says of itself becomes a request to the desk here, for both ways of sending.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::body::Body;
-use bytes::Bytes;
-use futures_util::stream;
-use shrooms_a2a::jsonrpc::{self, Id};
-use shrooms_a2a::types::SendMessageParams;
+use shrooms_a2a::types::{Map, SendMessageParams};
 use shrooms_a2a::{A2aError, ErrorCode, Role, SendMessageResponse, shrooms as keys};
 use shrooms_core::desk::{Done, Request, SendReq};
-use shrooms_core::row::{Proof, Task};
+use shrooms_core::id::{SessionUid, TaskNo};
+use shrooms_core::row::{Proof, Session, Task};
 use shrooms_core::{Principal, Text};
 
-use super::{Answer, Call, parts, refused};
+use super::frame::Outcome;
+use super::handler::Reply;
+use super::parts;
+use super::refusal::refused;
+use super::scope::Scope;
 use crate::app::App;
 use crate::task_json::{self, Shown};
 use crate::wait;
 
-/// Between two signs of life of an answer that is waited for: well under the idle limits of
-/// proxies and client libraries, which begin at 30 s.
-const ALIVE: Duration = Duration::from_secs(15);
+/// How long an agent that may answer with a message is given for its first word where the caller
+/// does not wait: whether there is a task at all is known only then.
+pub(super) const FIRST_WORD: Duration = Duration::from_secs(10);
 
-pub(super) async fn answer(mut call: Call) -> Result<Answer, A2aError> {
-    let session = call.session().await;
-    let params: SendMessageParams = call.request.params()?;
+/// A message that is committed.
+pub(super) struct Sent {
+    pub(super) task: Task,
+    /// Its session may answer with a message, and no task to show.
+    pub(super) may_be_direct: bool,
+    pub(super) shown: Shown,
+}
+
+pub(super) async fn answer(scope: Scope, params: SendMessageParams) -> Result<Reply, A2aError> {
+    let waits = params.waits();
+    let app = scope.app.clone();
+    let Sent { task, may_be_direct, shown } = send(scope, params).await?;
+    let settled = task.has_outcome() || !(waits || may_be_direct);
+    if settled {
+        return show(&app, task, shown).await.map(Reply::now);
+    }
+    let within = if waits { wait::LONGEST } else { FIRST_WORD };
+    Ok(Reply::Later(Box::pin(later(app, task.no, within, waits, shown))))
+}
+
+async fn later(app: App, no: TaskNo, within: Duration, waits: bool, shown: Shown) -> Result<Outcome, A2aError> {
+    let gone = || A2aError::new(ErrorCode::InternalError, "the task is gone");
+    let task = match waits {
+        true => wait::outcome(&app, no, within, None).await,
+        false => wait::first_word(&app, no, within).await,
+    };
+    show(&app, task.map_err(refused)?.ok_or_else(gone)?, shown).await
+}
+
+async fn show(app: &App, task: Task, shown: Shown) -> Result<Outcome, A2aError> {
+    let direct = task.direct;
+    let task = task_json::show(app, task, shown).await.map_err(refused)?;
+    let sent = match direct {
+        true => SendMessageResponse::Message(task_json::direct(task)),
+        false => SendMessageResponse::Task(task),
+    };
+    Ok(Outcome::Sent(sent))
+}
+
+/// Has the desk take a message in.
+pub(super) async fn send(scope: Scope, params: SendMessageParams) -> Result<Sent, A2aError> {
+    let found = scope.session_of(&params.message).await;
     // Sent again for an ask, it is found by that, whatever its session is called by now: the desk looks.
-    let again = is_of_ask(&call, &params);
-    let (name, uid) = match (session, call.session.clone()) {
-        (Ok(session), _) => (session.name, Some(session.uid)),
-        (Err(_), Some(name)) if again => (name, None),
+    let (name, session) = match (found, &scope.session) {
+        (Ok(session), _) => (session.name.clone(), Some(session)),
+        (Err(_), Some(name)) if is_of_ask(&scope, &params) => (name.clone(), None),
         (Err(error), _) => return Err(error),
     };
-    let send = read(&call, &name, &params)?;
-    if let (Some(id), Some(uid)) = (&send.task, uid) {
-        check_task(&call, id, &params, uid).await?;
+    check(&scope, &params)?;
+    let request = read(&scope, &name, &params)?;
+    if let (Some(id), Some(session)) = (&request.task, &session) {
+        check_task(&scope, id, &params, session.uid).await?;
     }
-    let done = call.app.engine.request(Request::Send(send)).await.map_err(refused)?;
+    let done = scope.app.engine.request(Request::Send(request)).await.map_err(refused)?;
     let Done::Task { task, .. } = done else {
         return Err(A2aError::new(ErrorCode::InternalError, "the message made no task"));
     };
-    let shown = Shown { history: params.configuration.history_length, artifacts: true };
-    if !params.waits() || task.has_outcome() {
-        return show(&call.app, &call.request.id, (*task).clone(), shown).await;
-    }
-    Ok(Answer::Later(later(call.app, call.request.id, task.no, shown)))
+    Ok(Sent {
+        task: (*task).clone(),
+        may_be_direct: session.as_ref().is_some_and(may_be_direct),
+        shown: Shown { history: params.configuration.history_length, artifacts: true },
+    })
+}
+
+fn may_be_direct(session: &Session) -> bool {
+    session.harness.is_scripted()
 }
 
 /// Whether another device's daemon sends it, as a new message for an ask of its own.
-fn is_of_ask(call: &Call, params: &SendMessageParams) -> bool {
+fn is_of_ask(scope: &Scope, params: &SendMessageParams) -> bool {
     let message = &params.message;
     let more = message.task_id.as_ref().is_some_and(|t| !t.is_empty());
     let of_ask = keys::text(message.metadata.as_ref(), keys::ASK).is_some();
-    matches!(call.by, Principal::Device { .. }) && of_ask && !more
+    matches!(scope.by, Principal::Device { .. }) && of_ask && !more
+}
+
+/// What cannot be taken, whatever the desk says.
+fn check(scope: &Scope, params: &SendMessageParams) -> Result<(), A2aError> {
+    if params.message.role != Role::User {
+        return Err(A2aError::invalid_params("message.role", "must be ROLE_USER"));
+    }
+    let configuration = &params.configuration;
+    if configuration.task_push_notification_config.is_some() {
+        return Err(A2aError::new(
+            ErrorCode::PushNotificationNotSupported,
+            "push notifications are not offered: leave taskPushNotificationConfig out",
+        ));
+    }
+    // What is given is text; a file that the worker names is of any type, and never all there is.
+    let text = |mode: &String| {
+        let mode = mode.trim().to_ascii_lowercase();
+        mode.starts_with("text/") || matches!(mode.as_str(), "*/*" | "text" | "application/json")
+    };
+    let modes = &configuration.accepted_output_modes;
+    if !modes.is_empty() && !modes.iter().any(text) && scope.app.config.profile.is_none() {
+        return Err(A2aError::new(
+            ErrorCode::ContentTypeNotSupported,
+            "results are text: list text/plain among acceptedOutputModes, or leave it out",
+        ));
+    }
+    Ok(())
 }
 
 /// The parameters as the desk takes them.
-fn read(call: &Call, session: &str, params: &SendMessageParams) -> Result<SendReq, A2aError> {
+fn read(scope: &Scope, session: &str, params: &SendMessageParams) -> Result<SendReq, A2aError> {
     let message = &params.message;
-    if message.role != Role::User {
-        return Err(A2aError::invalid_params("message.role", "must be ROLE_USER"));
-    }
-    if params.configuration.task_push_notification_config.is_some() {
-        return Err(A2aError::new(
-            ErrorCode::PushNotificationNotSupported,
-            "push notifications are not offered yet: leave taskPushNotificationConfig out",
-        ));
-    }
     let metadata = message.metadata.as_ref();
     let text = |key| keys::text(metadata, key).map(str::to_string);
     let title = text(keys::TITLE).map(|t| keys::title(&t)).filter(|t| !t.is_empty());
-    let device = matches!(call.by, Principal::Device { .. });
+    let device = matches!(scope.by, Principal::Device { .. });
+    let random = scope.app.engine.random().map_err(refused)?;
+    let profile = scope.app.config.profile.as_ref();
+    let given = parts::read(&message.parts, profile.is_some())?;
     Ok(SendReq {
-        by: call.by.clone(),
+        by: scope.by.clone(),
         claim: text(keys::FROM),
         session: session.to_string(),
-        mid: message.message_id.clone(),
+        mid: match profile {
+            Some(profile) => profile.message_id(&message.message_id, random),
+            None => message.message_id.clone(),
+        },
         task: message.task_id.clone().filter(|t| !t.is_empty()),
-        text: Text::new(parts::text_of(&message.parts)?),
+        text: Text::new(given.text),
+        parts: given.parts.map(Text::new),
         digest: parts::digest(&message.parts),
         title,
         context: message.context_id.clone().filter(|c| !c.is_empty()),
@@ -87,14 +155,13 @@ fn read(call: &Call, session: &str, params: &SendMessageParams) -> Result<SendRe
         require: require(metadata)?,
         vouched: device && keys::flag(metadata, keys::VOUCHED),
         ask: text(keys::ASK).filter(|_| device),
-        parts: None,
         canceled: device && keys::flag(metadata, keys::CANCELED),
-        random: call.app.engine.random().map_err(refused)?,
+        random,
     })
 }
 
 /// What a `done` must prove, by its words.
-fn require(metadata: Option<&shrooms_a2a::types::Map>) -> Result<Vec<Proof>, A2aError> {
+fn require(metadata: Option<&Map>) -> Result<Vec<Proof>, A2aError> {
     let wrong = || {
         let what = "must be an array of tool_calls and files_changed";
         A2aError::invalid_params("message.metadata.shrooms/require", what)
@@ -110,48 +177,12 @@ fn require(metadata: Option<&shrooms_a2a::types::Map>) -> Result<Vec<Proof>, A2a
     Ok(proofs)
 }
 
-async fn check_task(
-    call: &Call,
-    id: &str,
-    params: &SendMessageParams,
-    session: shrooms_core::id::SessionUid,
-) -> Result<(), A2aError> {
-    let found = call.task_row(id).await?.filter(|t| t.session == session);
+async fn check_task(scope: &Scope, id: &str, params: &SendMessageParams, session: SessionUid) -> Result<(), A2aError> {
+    let found = scope.task_row(id).await?.filter(|t| t.session == session);
     let task = found.ok_or_else(|| A2aError::task_not_found(&shrooms_core::text::cut(id, 200)))?;
     let context = params.message.context_id.as_deref().filter(|c| !c.is_empty());
     if context.is_some_and(|c| c != task.context) {
         return Err(A2aError::invalid_params("message.contextId", "is not that of the task"));
     }
     Ok(())
-}
-
-async fn show(app: &App, id: &Id, task: Task, shown: Shown) -> Result<Answer, A2aError> {
-    let task = task_json::show(app, task, shown).await.map_err(refused)?;
-    Ok(Answer::of(id, &SendMessageResponse::Task(task)))
-}
-
-/// The body of an answer that is waited for. A client that goes away ends the wait, nothing else.
-fn later(app: App, id: Id, no: shrooms_core::id::TaskNo, shown: Shown) -> Body {
-    let work = Box::pin(async move {
-        let waited = wait::outcome(&app, no, wait::LONGEST, None).await;
-        let answer = match waited {
-            Ok(Some(task)) => show(&app, &id, task, shown).await,
-            Ok(None) => Err(A2aError::new(ErrorCode::InternalError, "the task is gone")),
-            Err(e) => Err(refused(e)),
-        };
-        match answer {
-            Ok(Answer::Now(bytes)) => Bytes::from(bytes),
-            Ok(Answer::Later(_)) => Bytes::new(),
-            Err(e) => Bytes::from(jsonrpc::failure(&id, &e)),
-        }
-    });
-    let chunks = stream::unfold(Some(work), |work| async move {
-        let mut work = work?;
-        let chunk: Result<Bytes, Infallible> = tokio::select! {
-            answer = &mut work => return Some((Ok(answer), None)),
-            () = tokio::time::sleep(ALIVE) => Ok(Bytes::from_static(b" ")),
-        };
-        Some((chunk, Some(work)))
-    });
-    Body::from_stream(chunks)
 }

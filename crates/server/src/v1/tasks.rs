@@ -14,6 +14,7 @@ use shrooms_core::{Kind, Principal, Refusal, Text, text};
 use shrooms_engine::TaskFilter;
 
 use super::input::{Asked, Body, Nothing, Part, message_id, within};
+use super::made;
 use super::remote::{self, There};
 use super::sessions;
 use crate::a2a::digest_of_text;
@@ -177,6 +178,11 @@ async fn decided(app: &App, by: &Principal, request: Request) -> Result<Json<One
 pub(super) struct Update {
     state: String,
     summary: String,
+    /// Paths, inside of the session's directory.
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    artifacts: Vec<made::Given>,
 }
 
 pub(super) async fn update(
@@ -188,8 +194,8 @@ pub(super) async fn update(
     let word = Word::parse(&update.state)?;
     match place(&app, &reference).await? {
         Place::Here(task) => {
-            let request =
-                Request::Update { by: by.clone(), task, word, summary: Text::new(update.summary), made: Vec::new() };
+            let made = made::read(&app, &task, update.files, update.artifacts).await?;
+            let request = Request::Update { by: by.clone(), task, word, summary: Text::new(update.summary), made };
             decided(&app, &by, request).await
         }
         Place::There(_) => Err(Refusal::UpdateFromAway.into()),

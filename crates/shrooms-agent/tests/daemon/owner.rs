@@ -130,7 +130,7 @@ fn what_waits_is_moved_parked_and_released_and_a_pause_begins_nothing() {
         .into();
     assert!(order.is_sorted(), "{order:?}");
     let evidence = &lab[0].task("w:m1")["metadata"]["shrooms/evidence"];
-    assert_eq!((evidence["exit_code"].as_i64(), evidence["turns"].as_i64()), (Some(0), Some(1)), "{evidence}");
+    assert_eq!((evidence["exitCode"].as_i64(), evidence["turns"].as_i64()), (Some(0), Some(1)), "{evidence}");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_fresh_start_is_a_new_conversation_and_proof_is_what_the_daemon_saw() {
     let seen = &proven["metadata"];
     assert_eq!(seen["shrooms/given_back"], true);
     assert!(seen["shrooms/unproven"].is_null(), "{seen}");
-    assert_eq!(seen["shrooms/evidence"]["files_changed"], json!([file]), "{seen}");
+    assert_eq!(seen["shrooms/evidence"]["filesChanged"], json!([file]), "{seen}");
     assert_eq!(seen["shrooms/evidence"]["tools"], json!({"Write": 1}), "{seen}");
     let read = lab.model.requests_of("homeserver/review");
     let returns: Vec<String> = read.last().unwrap().returns_of("task_update").iter().map(|t| t.to_string()).collect();

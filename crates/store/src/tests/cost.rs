@@ -98,7 +98,6 @@ fn send_of(mid: &str) -> SendReq {
         // Each is for an ask of its own: the same ask again is the same task.
         ask: Some(format!("12345678-{mid}")),
         parts: None,
-        parts: None,
         canceled: false,
         random: 7,
     }
