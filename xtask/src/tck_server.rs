@@ -63,11 +63,14 @@ async fn served(
         .kill_on_drop(true)
         .spawn()
         .with_context(|| format!("cannot start {}", agent.display()))?;
+    // A wait for the child would close it, and the daemon drains then.
+    let stdin = daemon.stdin.take();
     let added = tokio::select! {
         added = add(agent, worker, state, &mut daemon) => added,
         () = stop.asked() => Err(Interrupted.into()),
     };
     if let Err(error) = added {
+        drop(stdin);
         end(&mut daemon).await;
         return Err(error);
     }
@@ -76,6 +79,7 @@ async fn served(
         _ = daemon.wait() => false,
         () = stop.asked() => true,
     };
+    drop(stdin);
     end(&mut daemon).await;
     Ok(stopped)
 }
@@ -101,9 +105,8 @@ async fn add(agent: &Path, worker: &Path, state: &Path, daemon: &mut Child) -> R
     }
 }
 
-/// Lets it drain, and ends it if it does not.
+/// Lets it drain, its stdin being closed, and ends it if it does not.
 async fn end(daemon: &mut Child) {
-    drop(daemon.stdin.take());
     if tokio::time::timeout(PATIENCE, daemon.wait()).await.is_err() {
         eprintln!("warning: the daemon does not end and is killed");
         let _ = daemon.kill().await;

@@ -28,5 +28,6 @@ pub(crate) use parts::digest_of_text;
 
 /// The endpoint's routes: all below `/a2a` is one handler's, which splits raw paths itself.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/a2a", any(entry::serve)).route("/a2a/{*rest}", any(entry::serve))
+    let all = || any(entry::serve);
+    Router::new().route("/a2a", all()).route("/a2a/", all()).route("/a2a/{*rest}", all())
 }
