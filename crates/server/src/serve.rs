@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use shrooms_core::Kind;
 use shrooms_engine::Engine;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -29,6 +30,9 @@ use crate::{a2a, guard, v1};
 
 /// How long a client may take for its headers (seed: 10 s).
 const HEADERS: Duration = Duration::from_secs(10);
+/// How long a client may take nothing of what it asked for; then its connection ends, for each one
+/// holds a place and what it did not take. Longer than a machine sleeps between two acknowledgements.
+const STUCK: Duration = Duration::from_secs(60);
 /// How long requests that run may go on after the end was asked for.
 const FINISH: Duration = Duration::from_secs(5);
 /// After a failed accept (out of descriptors), before the next.
@@ -155,7 +159,9 @@ impl Door {
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEADERS);
-        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(STUCK));
+        let connection = http.serve_connection(TokioIo::new(Box::pin(stream)), service);
         tokio::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,

@@ -38,7 +38,8 @@ const MAX_EXTENSIONS: usize = 100;
 enum Place<'a> {
     /// A JSON-RPC endpoint: a session's, or the machine's.
     Rpc(Option<&'a str>),
-    Card(&'a str),
+    /// A session's card, or the machine's.
+    Card(Option<&'a str>),
     /// HTTP+JSON, with the raw path below its mount.
     Rest(Option<&'a str>, &'a str),
 }
@@ -55,7 +56,8 @@ fn place(path: &str) -> Place<'_> {
     match rest {
         _ if OPERATIONS.contains(&decoded.as_ref()) => Place::Rest(None, below),
         "" | "/" => Place::Rpc(Some(first)),
-        "/.well-known/agent-card.json" => Place::Card(first),
+        "/agent-card.json" if first == ".well-known" => Place::Card(None),
+        "/.well-known/agent-card.json" => Place::Card(Some(first)),
         rest => Place::Rest(Some(first), rest),
     }
 }
@@ -71,12 +73,14 @@ pub(super) async fn serve(
     let place = place(parts.uri.path());
     let name = |raw: &str| percent_decode_str(raw).decode_utf8_lossy().into_owned();
     match place {
-        Place::Card(session) => match parts.method {
-            Verb::GET | Verb::HEAD => cards::session(app, name(session), parts.headers)
-                .await
-                .unwrap_or_else(|problem| refuse(&parts.method, parts.uri.path(), problem)),
-            _ => wrong_verb("GET"),
-        },
+        Place::Card(session) if matches!(parts.method, Verb::GET | Verb::HEAD) => {
+            let card = match session {
+                Some(session) => cards::session(app, name(session), parts.headers).await,
+                None => cards::machine(State(app), parts.headers).await,
+            };
+            card.unwrap_or_else(|problem| refuse(&parts.method, parts.uri.path(), problem))
+        }
+        Place::Card(_) => wrong_verb("GET"),
         Place::Rpc(session) if parts.method == Verb::POST => {
             let scope = Scope { app, by, session: session.map(name) };
             rpc(scope, parts.uri.query(), &parts.headers, &body).await
@@ -261,7 +265,8 @@ mod tests {
             ("/a2a/", Place::Rpc(None)),
             ("/a2a/tests", Place::Rpc(Some("tests"))),
             ("/a2a/tests/", Place::Rpc(Some("tests"))),
-            ("/a2a/tests/.well-known/agent-card.json", Place::Card("tests")),
+            ("/a2a/tests/.well-known/agent-card.json", Place::Card(Some("tests"))),
+            ("/a2a/.well-known/agent-card.json", Place::Card(None)),
             ("/a2a/tests/message:send", Place::Rest(Some("tests"), "/message:send")),
             ("/a2a/tests/tasks/tests:m:cancel", Place::Rest(Some("tests"), "/tasks/tests:m:cancel")),
             ("/a2a/message:send", Place::Rest(None, "/message:send")),
