@@ -2,6 +2,8 @@
 //! `MACHINE/SESSION:MESSAGE-ID`. Split at the first `/`, then at the first `:`; what a task id
 //! means is looked up, never taken apart.
 
+use serde::{Deserialize, Serialize};
+
 use crate::refusal::Refusal;
 
 /// Longest session name, in characters.
@@ -50,6 +52,55 @@ impl AgentRef {
     }
 }
 
+/// Whose files a session takes: `MACHINE/SESSION`, or `MACHINE/*` for all of that machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FilesFrom {
+    machine: String,
+    /// Absent = all.
+    session: Option<String>,
+}
+
+impl FilesFrom {
+    /// Reads one entry of the list.
+    pub fn parse(text: &str) -> Result<FilesFrom, Refusal> {
+        let bad = || Refusal::BadAgent { text: crate::text::cut(text, 120) };
+        if let Some(machine) = text.strip_suffix("/*") {
+            let fits = !machine.is_empty() && !machine.contains(|c: char| c == '/' || c.is_whitespace());
+            return fits.then(|| FilesFrom { machine: machine.into(), session: None }).ok_or_else(bad);
+        }
+        match AgentRef::parse(text)? {
+            AgentRef { machine: Some(machine), session } => Ok(FilesFrom { machine, session: Some(session) }),
+            AgentRef { machine: None, .. } => Err(bad()),
+        }
+    }
+
+    /// Whether it names this sender: a machine by its name or its label, and a session of it, where
+    /// that is known.
+    pub fn names(&self, machine: &[&str], session: Option<&str>) -> bool {
+        machine.contains(&self.machine.as_str()) && self.session.as_deref().is_none_or(|wanted| session == Some(wanted))
+    }
+}
+
+impl std::fmt::Display for FilesFrom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.machine, self.session.as_deref().unwrap_or("*"))
+    }
+}
+
+impl TryFrom<String> for FilesFrom {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<FilesFrom, Refusal> {
+        FilesFrom::parse(&text)
+    }
+}
+
+impl From<FilesFrom> for String {
+    fn from(from: FilesFrom) -> String {
+        from.to_string()
+    }
+}
+
 /// A task as written: an id, perhaps on a named machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRef {
@@ -79,6 +130,25 @@ impl TaskRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_taken_from_a_session_or_a_whole_machine() {
+        for (text, machine, session, want) in [
+            ("laptop/review", vec!["laptop", "laptop.home"], Some("review"), true),
+            ("laptop/review", vec!["laptop"], Some("tests"), false),
+            ("laptop/review", vec!["laptop"], None, false),
+            ("laptop/*", vec!["laptop"], None, true),
+            ("laptop.home/*", vec!["laptop", "laptop.home"], Some("x"), true),
+            ("laptop/*", vec!["server"], Some("x"), false),
+        ] {
+            let from = FilesFrom::parse(text).unwrap();
+            assert_eq!(from.names(&machine, session), want, "{text} {machine:?} {session:?}");
+            assert_eq!(from.to_string(), text);
+        }
+        for bad in ["", "review", "*", "*/*/*", "/*", "a b/*", "laptop/", "laptop/a b"] {
+            assert!(FilesFrom::parse(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn session_names_follow_the_rule() {

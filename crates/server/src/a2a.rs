@@ -2,11 +2,12 @@
 //!
 //! - `entry`: which binding and which session a path under `/a2a` means, and its frame
 //! - `handler`: what every operation does, one file each; `scope`: the sessions and tasks in reach
-//! - `stream`: what follows a task; `frame`: results and refusals as bytes of a binding
+//! - `parts`, `files`: what a message holds; `stream`: what follows a task; `frame`: results and refusals as bytes of a binding
 
 mod cancel_task;
 pub(crate) mod cards;
 mod entry;
+mod files;
 mod frame;
 mod get_task;
 mod handler;

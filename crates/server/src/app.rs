@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shrooms_core::Principal;
 use shrooms_engine::Engine;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// Settings of the server that do not come from the engine.
@@ -95,6 +96,8 @@ pub(crate) struct App {
     pub(crate) config: Arc<ServerConfig>,
     /// Addresses that are listened on, as people write them.
     pub(crate) addresses: Arc<Vec<String>>,
+    /// Turns of bodies that are large.
+    pub(crate) large: Arc<Semaphore>,
     /// The server ends: streams and waits give up.
     pub(crate) shutdown: CancellationToken,
 }

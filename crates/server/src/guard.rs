@@ -1,6 +1,7 @@
 //! What is refused before any route: a host that is not ours (DNS rebinding), a foreign page's
 //! request, a wrong content type, a body that is too large; and who asks. Every refusal is JSON.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use shrooms_core::Kind;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::a2a;
 use crate::app::{App, Caller};
@@ -20,6 +22,12 @@ use crate::problem::Problem;
 /// The largest body: a text within its own bound (1 MiB) whose every byte is written as `\u0000`,
 /// and 64 KiB around it. What is too long is then said of the text, not of its escapes.
 pub(crate) const MAX_BODY: usize = 6 * shrooms_core::text::MAX_TEXT + (64 << 10);
+/// The largest of a message with files, which says its length beforehand: a file of 10 MiB in base64
+/// and some room (`spec/a2a.md`, "Errors").
+const MAX_LARGE: usize = 16 << 20;
+/// So many of the large ones are read at once, and held in memory; the others wait for their turn
+/// within the time that their body has.
+pub(crate) const LARGE_AT_ONCE: usize = 4;
 /// How long a body may take: a mesh carries megabytes in seconds.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// The header that a session's process shows its pass in.
@@ -39,7 +47,7 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     let mut response = match admit(&app, request).await {
         Ok(request) => next.run(request).await,
         // Clients of A2A read its own form alone.
-        Err(problem) if path == "/a2a" || path.starts_with("/a2a/") => a2a::refuse(&verb, &path, problem),
+        Err(problem) if is_a2a(&path) => a2a::refuse(&verb, &path, problem),
         Err(problem) => problem.into_response(),
     };
     if response.status().is_server_error() {
@@ -64,7 +72,10 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     let pass = request.headers().get(PASS).map(|p| p.to_str().unwrap_or(""));
     let principal = principal::of_request(&app.engine, &peer, pass).map_err(Problem::refused)?;
     let (mut parts, body) = request.into_parts();
-    let body = read(&parts.headers, body).await?;
+    let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+    let large = length.is_some_and(|n| n > MAX_BODY) && is_a2a(parts.uri.path());
+    let room = if large { Some(turn(app).await?) } else { None };
+    let body = read(length, body, if large { MAX_LARGE } else { MAX_BODY }).await?;
     if parts.method != Method::GET && parts.method != Method::HEAD && !body.is_empty() {
         let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(a2a::is_json);
         if !json {
@@ -73,22 +84,35 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
         }
     }
     parts.extensions.insert(Caller(principal));
+    parts.extensions.insert(room.map(Arc::new));
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+fn is_a2a(path: &str) -> bool {
+    path == "/a2a" || path.starts_with("/a2a/")
+}
+
+fn too_late() -> Problem {
+    Problem::bad(format!("the body did not come within {} s", BODY_WITHIN.as_secs()))
+        .with_status(StatusCode::REQUEST_TIMEOUT)
+}
+
+/// The turn of a large body; it ends with the request.
+async fn turn(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+    let turn = tokio::time::timeout(BODY_WITHIN, app.large.clone().acquire_owned()).await;
+    turn.map_err(|_| too_late())?.map_err(|_| Problem::new(Kind::Unavailable, "the daemon stops"))
+}
+
+async fn read(length: Option<usize>, body: Body, most: usize) -> Result<Bytes, Problem> {
     let too_large = || {
-        Problem::bad(format!("the body is over {MAX_BODY} bytes: send less text, or the address of it"))
+        Problem::bad(format!("the body is over {most} bytes: send less text, or the address of it"))
             .with_status(StatusCode::PAYLOAD_TOO_LARGE)
     };
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|n| n > MAX_BODY as u64) {
+    if length.is_some_and(|n| n > most) {
         return Err(too_large());
     }
-    let whole = tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_BODY).collect());
-    let Ok(whole) = whole.await else {
-        return Err(Problem::bad(format!("the body did not come within {} s", BODY_WITHIN.as_secs()))
-            .with_status(StatusCode::REQUEST_TIMEOUT));
+    let Ok(whole) = tokio::time::timeout(BODY_WITHIN, Limited::new(body, most).collect()).await else {
+        return Err(too_late());
     };
     match whole {
         Ok(read) => Ok(read.to_bytes()),

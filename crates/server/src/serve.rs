@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use shrooms_core::Kind;
 use shrooms_engine::Engine;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -52,6 +53,7 @@ impl Server {
             engine,
             config: Arc::new(config),
             addresses: Arc::new(addresses),
+            large: Arc::new(Semaphore::new(guard::LARGE_AT_ONCE)),
             shutdown: CancellationToken::new(),
         };
         Server { app, listeners }

@@ -23,6 +23,7 @@ use axum::routing::{get, post};
 
 use crate::app::App;
 use crate::problem::Problem;
+pub(crate) use made::MAX_FILE;
 
 /// All routes under `/v1`.
 pub(crate) fn routes() -> Router<App> {

@@ -43,6 +43,7 @@ impl Desk {
             daily_micros: 0,
             spent: (0, 0),
             fresh_by_agents: false,
+            accept_files_from: Vec::new(),
             asked: Default::default(),
             removed: None,
         };

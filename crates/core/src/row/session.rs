@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
+use crate::name::FilesFrom;
 use crate::time::Stamp;
 
 /// One named agent: one harness in one directory on this machine.
@@ -29,6 +30,9 @@ pub struct Session {
     /// Tasks of agents may begin on a fresh conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh_by_agents: bool,
+    /// Whose files it takes: [`crate::name::FilesFrom`] as text each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept_files_from: Vec<String>,
     /// Served times (ms) of the last hour's tasks of agents, by the device that they came from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Vec<i64>>,
@@ -103,6 +107,9 @@ pub struct SessionSet {
     pub auto_approve: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fresh_by_agents: Option<bool>,
+    /// The whole list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_files_from: Option<Vec<FilesFrom>>,
     /// Empty = by the harness's own settings; for its next start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -119,6 +126,9 @@ impl SessionSet {
 
     pub(crate) fn apply(&self, session: &mut Session) {
         session.fresh_by_agents = self.fresh_by_agents.unwrap_or(session.fresh_by_agents);
+        if let Some(senders) = &self.accept_files_from {
+            session.accept_files_from = senders.iter().map(ToString::to_string).collect();
+        }
         session.daily_micros = self.daily_micros.unwrap_or(session.daily_micros);
         if let Harness::Claude { model, auto_approve } = &mut session.harness {
             *auto_approve = self.auto_approve.unwrap_or(*auto_approve);
@@ -134,7 +144,11 @@ impl SessionSet {
         let model = self.model.as_ref().map(|m| format!("model {m}"));
         let cap = self.daily_micros.map(|micros| format!("daily cap {:.2} USD", micros as f64 / 1e6));
         let fresh = flag("fresh by agents", self.fresh_by_agents);
-        let all = [flag("auto-approve", self.auto_approve), fresh, model, cap];
+        let files = self.accept_files_from.as_ref().map(|from| match from.is_empty() {
+            true => "files from nobody".to_string(),
+            false => format!("files from {}", from.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
+        });
+        let all = [flag("auto-approve", self.auto_approve), fresh, model, cap, files];
         all.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,9 +1,11 @@
 //! A message's parts as the text that a worker reads, and the digest that tells two messages apart.
-//! Addresses are given as text and never fetched; files have no place here yet.
+//! Addresses are given as text and never fetched; a file is named with the place it is kept at.
 
 use serde_json::Value;
-use shrooms_a2a::{A2aError, ErrorCode, Part, PartContent};
+use shrooms_a2a::{A2aError, Part, PartContent};
 use shrooms_core::digest::Digest;
+
+use super::files::Kept;
 
 /// A message's parts, as they are kept.
 #[derive(Debug, PartialEq)]
@@ -16,8 +18,8 @@ pub(super) struct Given {
     pub(super) parts: Option<String>,
 }
 
-/// Reads the parts of a message. `files`: the session takes them.
-pub(super) fn read(parts: &[Part], files: bool) -> Result<Given, A2aError> {
+/// Reads the parts of a message; its files are kept already.
+pub(super) fn read(parts: &[Part], files: &Kept) -> Result<Given, A2aError> {
     let mut texts: Vec<String> = Vec::new();
     let mut kept: Vec<Part> = parts.to_vec();
     for (i, part) in parts.iter().enumerate() {
@@ -26,22 +28,16 @@ pub(super) fn read(parts: &[Part], files: bool) -> Result<Given, A2aError> {
             PartContent::Text(text) => texts.push(text.clone()),
             PartContent::Data(value) => texts.push(format!("```json\n{}\n```", pretty(value))),
             PartContent::Url(url) => texts.push(url.clone()),
-            PartContent::Raw(bytes) if files => {
+            PartContent::Raw(bytes) => {
                 let name = part.filename.as_deref().unwrap_or("without a name");
-                let note = format!("(a file: {name}, {} bytes)", bytes.len());
-                texts.push(note.clone());
+                let file = format!("a file: {}, {} bytes", shrooms_core::text::cut(name, 200), bytes.len());
+                texts.push(match files.path(i) {
+                    Some(path) => format!("({file}, at {})", path.display()),
+                    None => format!("({file})"),
+                });
                 if let Some(kept) = kept.get_mut(i) {
-                    kept.content = PartContent::Text(note);
+                    kept.content = PartContent::Text(format!("({file})"));
                 }
-            }
-            PartContent::Raw(_) => {
-                return Err(A2aError::new(
-                    ErrorCode::ContentTypeNotSupported,
-                    format!(
-                        "message.parts[{i}] is a file, and this session takes none: send text, data, or an address"
-                    ),
-                )
-                .with("part", i.to_string()));
             }
         }
     }
@@ -91,7 +87,7 @@ mod tests {
     fn parts_become_one_text() {
         let text = |t: &str| Part::text(t);
         let check = |parts: &[Part], want: Result<&str, i32>| {
-            let got = read(parts, false).map(|given| given.text).map_err(|e| e.code.json_rpc());
+            let got = read(parts, &Kept::default()).map(|given| given.text).map_err(|e| e.code.json_rpc());
             assert_eq!(got.as_deref().map_err(|c| *c), want);
         };
         check(&[text("a")], Ok("a"));
@@ -99,7 +95,7 @@ mod tests {
         check(&[Part::of(PartContent::Data(json!({"n": 1})))], Ok("```json\n{\n  \"n\": 1\n}\n```"));
         check(&[Part::of(PartContent::Url("http://x".into()))], Ok("http://x"));
         check(&[text(" ")], Err(-32602));
-        check(&[text("a"), Part::of(PartContent::Raw(vec![1]))], Err(-32005));
+        check(&[text("a"), Part::of(PartContent::Raw(vec![1]))], Ok("a\n\n(a file: without a name, 1 bytes)"));
         assert_ne!(digest(&[text("ab")]), digest(&[text("a"), text("b")]));
         assert_eq!(digest(&[text("a")]), digest_of_text("a"));
     }

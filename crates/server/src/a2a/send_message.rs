@@ -1,6 +1,7 @@
 //! SendMessage: a new task, or more on one; answered at once or when there is an outcome.
 //! What a message says of itself becomes a request to the desk here, for both ways of sending.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use shrooms_a2a::types::{Map, SendMessageParams};
@@ -9,7 +10,9 @@ use shrooms_core::desk::{Done, Request, SendReq};
 use shrooms_core::id::{SessionUid, TaskNo};
 use shrooms_core::row::{Proof, Session, Task};
 use shrooms_core::{Principal, Text};
+use shrooms_engine::EngineError;
 
+use super::files::{self, Kept};
 use super::frame::Outcome;
 use super::handler::Reply;
 use super::parts;
@@ -72,19 +75,54 @@ pub(super) async fn send(scope: Scope, params: SendMessageParams) -> Result<Sent
         (Err(error), _) => return Err(error),
     };
     check(&scope, &params)?;
-    let request = read(&scope, &name, &params)?;
-    if let (Some(id), Some(session)) = (&request.task, &session) {
+    let task = params.message.task_id.as_deref().filter(|t| !t.is_empty());
+    if let (Some(id), Some(session)) = (task, &session) {
         check_task(&scope, id, &params, session.uid).await?;
     }
-    let done = scope.app.engine.request(Request::Send(request)).await.map_err(refused)?;
-    let Done::Task { task, .. } = done else {
-        return Err(A2aError::new(ErrorCode::InternalError, "the message made no task"));
-    };
+    let task = take(&scope, &name, session.as_ref(), &params).await?;
     Ok(Sent {
         task: (*task).clone(),
         may_be_direct: session.as_ref().is_some_and(may_be_direct),
         shown: Shown { history: params.configuration.history_length, artifacts: true },
     })
+}
+
+/// Keeps a message's files, and has the desk decide on it. Files of a message that is refused, or was
+/// there already, go again.
+async fn take(
+    scope: &Scope,
+    name: &str,
+    session: Option<&Session>,
+    params: &SendMessageParams,
+) -> Result<Arc<Task>, A2aError> {
+    let metadata = params.message.metadata.as_ref();
+    let (claim, vouched) = (keys::text(metadata, keys::FROM), keys::flag(metadata, keys::VOUCHED));
+    let files = match session {
+        Some(session) => files::keep(&scope.app, session, (&scope.by, claim, vouched), &params.message.parts).await?,
+        None => Kept::default(),
+    };
+    let request = match read(scope, name, params, &files) {
+        Ok(request) => request,
+        Err(error) => {
+            files.undo();
+            return Err(error);
+        }
+    };
+    match scope.app.engine.request(Request::Send(request)).await {
+        Ok(Done::Task { task, made: true }) => Ok(task),
+        Ok(Done::Task { task, made: false }) => {
+            files.undo();
+            Ok(task)
+        }
+        Ok(_) => Err(A2aError::new(ErrorCode::InternalError, "the message made no task")),
+        // That the daemon stops does not say that nothing was committed.
+        Err(error) => {
+            if !matches!(error, EngineError::Stopping) {
+                files.undo();
+            }
+            Err(refused(error))
+        }
+    }
 }
 
 fn may_be_direct(session: &Session) -> bool {
@@ -127,7 +165,7 @@ fn check(scope: &Scope, params: &SendMessageParams) -> Result<(), A2aError> {
 }
 
 /// The parameters as the desk takes them.
-fn read(scope: &Scope, session: &str, params: &SendMessageParams) -> Result<SendReq, A2aError> {
+fn read(scope: &Scope, session: &str, params: &SendMessageParams, files: &Kept) -> Result<SendReq, A2aError> {
     let message = &params.message;
     let metadata = message.metadata.as_ref();
     let text = |key| keys::text(metadata, key).map(str::to_string);
@@ -135,7 +173,7 @@ fn read(scope: &Scope, session: &str, params: &SendMessageParams) -> Result<Send
     let device = matches!(scope.by, Principal::Device { .. });
     let random = scope.app.engine.random().map_err(refused)?;
     let profile = scope.app.config.profile.as_ref();
-    let given = parts::read(&message.parts, profile.is_some())?;
+    let given = parts::read(&message.parts, files)?;
     Ok(SendReq {
         by: scope.by.clone(),
         claim: text(keys::FROM),

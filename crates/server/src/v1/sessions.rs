@@ -42,6 +42,9 @@ pub(super) struct Session {
     /// Agents may have a task begun on a fresh conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     fresh_by_agents: bool,
+    /// Whose files it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accept_files_from: Vec<String>,
     /// What it has spent today, in US dollars, and what it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spent_usd: Option<f64>,
@@ -104,6 +107,7 @@ impl Session {
             model,
             conversation: row.lane.conversation,
             fresh_by_agents: row.session.fresh_by_agents,
+            accept_files_from: row.session.accept_files_from,
             spent_usd: Some(spent(row.session.spent)).filter(|m| *m > 0).map(|m| m as f64 / 1e6),
             daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
             tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
@@ -370,6 +374,7 @@ mod tests {
                     daily_micros: 0,
                     spent: (0, 0),
                     fresh_by_agents: false,
+                    accept_files_from: Vec::new(),
                     asked: Default::default(),
                     removed: None,
                 },

@@ -12,6 +12,7 @@ Examples:
   shrooms-agent session set review --auto-approve on
   shrooms-agent session set auditor --fresh-by-agents on
   shrooms-agent session set review --daily-usd 5
+  shrooms-agent session set review --accept-files-from 'laptop/webapp,homeserver/*'
   shrooms-agent session set review --model claude-opus-4-5
 
 A model is taken with the program's next start.")]
@@ -25,6 +26,9 @@ pub struct Args {
     /// Agents may ask for a task on a fresh conversation
     #[arg(long, value_name = "ON|OFF", value_parser = on_off)]
     fresh_by_agents: Option<bool>,
+    /// Take files from these senders alone, MACHINE/SESSION or MACHINE/*; '' takes none
+    #[arg(long, value_name = "SENDERS", value_delimiter = ',')]
+    accept_files_from: Option<Vec<String>>,
     /// The model; empty: by the harness's settings
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
@@ -37,6 +41,7 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
     let given = [
         ("auto_approve", args.auto_approve.map(Value::from)),
         ("fresh_by_agents", args.fresh_by_agents.map(Value::from)),
+        ("accept_files_from", args.accept_files_from.map(senders)),
         ("model", args.model.map(Value::from)),
         ("daily_usd", args.daily_usd.map(|usd| json!(usd))),
     ];
@@ -47,6 +52,11 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
         return Err(Failure::new("nothing to set").hint(format!("for example: {hint}")));
     }
     super::show(&context.post(&session_path(&args.name, "/settings")?, &Value::Object(body)).await?, context)
+}
+
+/// The whole list; an empty word is none.
+fn senders(given: Vec<String>) -> Value {
+    given.into_iter().filter(|sender| !sender.trim().is_empty()).collect()
 }
 
 fn on_off(word: &str) -> Result<bool, String> {
