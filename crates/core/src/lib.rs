@@ -8,6 +8,7 @@
 
 pub mod desk;
 pub mod digest;
+pub mod file_name;
 pub mod id;
 pub mod kind;
 pub mod name;

@@ -138,7 +138,8 @@ fn to_a2a(
             message: said,
             timestamp: Some(Timestamp(task.changed.wall)),
         },
-        artifacts: shown.artifacts.then(|| result.into_iter().chain(made).collect()),
+        // In the order in which a stream tells them.
+        artifacts: shown.artifacts.then(|| made.chain(result).collect()),
         history: (shown.history != Some(0)).then_some(history),
         metadata: Some(metadata(task, texts.place, texts.last.as_deref(), session)),
     }

@@ -35,6 +35,9 @@ pub struct Answer<'a> {
 pub struct Update<'a> {
     pub state: Word,
     pub summary: &'a str,
+    /// Paths inside of the session's directory.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub files: &'a [String],
 }
 
 /// How a task ended, or that it needs something from its asker.
@@ -55,7 +58,7 @@ mod tests {
     fn what_is_not_said_is_not_sent() {
         let bare = NewAsk { to: "a/b", text: "x", id: "m", ..NewAsk::default() };
         assert_eq!(serde_json::to_value(bare).unwrap(), json!({"to": "a/b", "text": "x", "id": "m"}));
-        let word = Update { state: Word::Blocked, summary: "which?" };
+        let word = Update { state: Word::Blocked, summary: "which?", files: &[] };
         assert_eq!(serde_json::to_value(word).unwrap(), json!({"state": "blocked", "summary": "which?"}));
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use shrooms_a2a::jsonrpc::task_result;
-use shrooms_a2a::{Message, Task, TaskState, shrooms};
+use shrooms_a2a::{Message, Part, PartContent, Task, TaskState, shrooms};
 
 use crate::api::unread;
 use crate::output::one_line;
@@ -202,7 +202,14 @@ impl Known {
                 notes.push(note.into());
             }
         }
+        notes.extend(self.files().map(file_note));
         notes
+    }
+
+    /// The files among its artifacts.
+    pub fn files(&self) -> impl Iterator<Item = &Part> {
+        let parts = self.task.artifacts.iter().flatten().flat_map(|artifact| &artifact.parts);
+        parts.filter(|part| matches!(part.content, PartContent::Raw(_) | PartContent::Url(_)))
     }
 
     /// The text of its status; of an agent that gives none, what it made.
@@ -214,6 +221,17 @@ impl Known {
         let parts = self.task.artifacts.iter().flatten().flat_map(|artifact| &artifact.parts);
         let texts: Vec<&str> = parts.filter_map(|part| part.as_text()).collect();
         texts.join("\n\n").trim_end_matches('\n').to_owned()
+    }
+}
+
+/// A file by its name and size, or its address.
+fn file_note(part: &Part) -> String {
+    let name = part.filename.as_deref().map_or("without a name", str::trim);
+    let name = shrooms_core::text::cut(&one_line(name), 200);
+    match &part.content {
+        PartContent::Raw(bytes) => format!("file: {name}, {} bytes", bytes.len()),
+        PartContent::Url(url) => format!("file: {name}, at {}", shrooms_core::text::cut(&one_line(url), 500)),
+        PartContent::Text(_) | PartContent::Data(_) => format!("file: {name}"),
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use shrooms_a2a::{A2aError, ErrorCode, Part, PartContent};
 use shrooms_core::Principal;
+use shrooms_core::file_name;
 use shrooms_core::name::FilesFrom;
 use shrooms_core::row::Session;
 
@@ -17,8 +18,6 @@ use crate::v1::MAX_FILE;
 
 /// Bytes that one sender may have lying with one session: the same bound as `send-file` has.
 const MAX_FOLDER: u64 = 1 << 30;
-/// Characters of a file's name that are kept: file systems take 255 bytes.
-const MAX_NAME: usize = 100;
 /// Numbers that are tried where a name is taken.
 const MAX_NUMBER: u32 = 1_000;
 
@@ -78,7 +77,7 @@ impl Sender {
     }
 
     fn folder(&self) -> String {
-        format!("from-{}", cleaned(&self.shown().replace('/', "_")))
+        format!("from-{}", file_name::cleaned(&self.shown().replace('/', "_")))
     }
 }
 
@@ -158,9 +157,9 @@ fn write(folder: &Path, name: Option<&str>, bytes: &[u8]) -> Result<(PathBuf, bo
             format!("files of this sender may take {MAX_FOLDER} bytes there, and do: have its owner make room"),
         ));
     }
-    let name = cleaned(name.unwrap_or("file"));
+    let name = file_name::cleaned(name.unwrap_or("file"));
     for number in 1..=MAX_NUMBER {
-        let path = folder.join(numbered(&name, number));
+        let path = folder.join(file_name::numbered(&name, number));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => {
                 let written = fill(file, bytes).and_then(|()| File::open(folder)?.sync_all());
@@ -205,56 +204,9 @@ fn size(folder: &Path) -> std::io::Result<u64> {
     Ok(all)
 }
 
-/// `report.txt`, `report-2.txt` …
-fn numbered(name: &str, number: u32) -> String {
-    if number == 1 {
-        return name.to_string();
-    }
-    match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => format!("{stem}-{number}.{ending}"),
-        _ => format!("{name}-{number}"),
-    }
-}
-
-/// A name that is one, whatever was given: no path, nothing hidden, nothing for a shell.
-fn cleaned(name: &str) -> String {
-    let last = name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("");
-    let plain = last.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' });
-    let plain: String = plain.take(MAX_NAME).collect();
-    let shown = plain.trim_start_matches(['.', '-']);
-    let mut end = shown.len().min(200);
-    while !shown.is_char_boundary(end) {
-        end -= 1;
-    }
-    match shown.get(..end).unwrap_or("") {
-        "" => "file".to_string(),
-        name => name.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_is_cleaned() {
-        for (given, want) in [
-            ("report.txt", "report.txt"),
-            ("../../etc/passwd", "passwd"),
-            ("C:\\temp\\a b.txt", "a_b.txt"),
-            (".bashrc", "bashrc"),
-            ("-rf", "rf"),
-            ("a;rm -rf $HOME", "a_rm_-rf__HOME"),
-            ("käse.md", "käse.md"),
-            ("a\0b\n", "a_b_"),
-            ("..", "file"),
-            ("", "file"),
-        ] {
-            assert_eq!(cleaned(given), want, "{given:?}");
-        }
-        assert!(cleaned(&"🍄".repeat(300)).len() <= 200);
-        assert_eq!(cleaned(&"x".repeat(300)).len(), MAX_NAME);
-    }
 
     #[test]
     fn a_taken_name_is_numbered_and_the_same_file_is_kept_once() {

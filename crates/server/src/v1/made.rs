@@ -91,8 +91,10 @@ fn media_type(name: &str, bytes: &[u8]) -> String {
 fn contents(dir: &Path, named: &str) -> Result<Vec<u8>, Problem> {
     let bad = |why: String| Problem::bad(format!("files: '{}' {why}", shrooms_core::text::cut(named, 200)));
     let cannot = |e: std::io::Error| bad(format!("cannot be read: {e}"));
-    let dir = dir.canonicalize().map_err(cannot)?;
-    let path = within(&dir, named).ok_or_else(|| bad(format!("is not inside of {}", dir.display())))?;
+    let (said, dir) = (dir, dir.canonicalize().map_err(cannot)?);
+    let path = within(&dir, named)
+        .or_else(|| within(said, named))
+        .ok_or_else(|| bad(format!("is not inside of {}", dir.display())))?;
     let top = rustix::fs::open(&dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|e| cannot(e.into()))?;
     // NONBLOCK: a pipe must not hold a thread for ever.

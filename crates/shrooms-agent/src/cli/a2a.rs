@@ -10,6 +10,7 @@ mod move_to;
 mod park;
 mod release;
 mod reply;
+mod save;
 mod send;
 mod update;
 mod watch;

@@ -23,6 +23,10 @@ pub struct Input {
     state: Word,
     /// The result, the question, or why it failed
     summary: String,
+    /// Files to hand over with it: paths inside of your directory
+    #[serde(default)]
+    #[schemars(length(max = 20))]
+    files: Vec<String>,
 }
 
 fn words(_: &mut SchemaGenerator) -> Schema {
@@ -40,7 +44,7 @@ pub fn tool() -> Tool {
 
 pub async fn call(server: &Server, input: Input) -> Result<String, Failure> {
     let task = input::task(&input.task)?;
-    let body = Update { state: input.state, summary: &input.summary };
+    let body = Update { state: input.state, summary: &input.summary, files: &input.files };
     let answer = server.context.post(&task_path(task, "")?, &body).await?;
     let known = Known::read(answer, task)?;
     Ok(match known.given_back() {
