@@ -7,7 +7,7 @@
 //! | to do | use |
 //! |---|---|
 //! | read a request, answer it, call another agent | [`jsonrpc`] |
-//! | read a request of the HTTP+JSON binding | [`rest`] |
+//! | read or write a request of the HTTP+JSON binding | [`rest`] |
 //! | the values themselves | [`types`], [`card`] |
 //! | refuse | [`error`] |
 //! | choose the dialect and the operation | [`version`], [`method`], [`operation`] |

@@ -25,5 +25,6 @@ pub use error::{CallError, LocalError};
 pub use http::{BODY_MAX, CONNECT_TIMEOUT};
 pub use local::{Events, LocalClient, LocalEvent};
 pub use outbound::{CALL_TIMEOUT, Outbound, WAIT_TIMEOUT};
-pub use peer::{Peer, segment};
+pub use peer::Peer;
 pub use secret::Secret;
+pub use shrooms_a2a::rest::segment;
