@@ -5,7 +5,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 /// A machine to call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
     /// Its name, for errors.
     pub name: String,
