@@ -1,3 +1,5 @@
+//! The cases of the fold, each a stream and the task that it leaves.
+
 use super::*;
 use serde_json::{Value, from_value, json, to_value};
 
