@@ -6,6 +6,7 @@ mod size;
 
 use std::collections::BTreeSet;
 
+use crate::shrooms;
 use crate::types::{
     Artifact, Map, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
@@ -119,16 +120,18 @@ impl Fold {
             // Some agents begin with this one.
             return self.snapshot(&bare(&update.task_id, &update.context_id, &update.status, update.metadata.as_ref()));
         };
-        let is_news = task.status != update.status || adds(task.metadata.as_ref(), update.metadata.as_ref());
-        if !is_news {
+        let mut metadata = task.metadata.clone();
+        merge(&mut metadata, update.metadata.as_ref());
+        drop_ours(&mut metadata, update.metadata.as_ref());
+        if task.status == update.status && task.metadata == metadata {
             return Ok(Folded::Same);
         }
-        let (bytes, grown) = (self.bytes, update.metadata.as_ref().map_or(0, size::map));
+        let (bytes, grown) = (self.bytes, size::metadata(update.metadata.as_ref()));
         self.check_bound(bytes.saturating_add(size::status(&update.status)).saturating_add(grown))?;
         let Some(task) = &mut self.task else { return Ok(Folded::Same) };
         let before = size::status(&task.status) + size::metadata(task.metadata.as_ref());
         let said = std::mem::replace(&mut task.status, update.status.clone()).message;
-        merge(&mut task.metadata, update.metadata.as_ref());
+        task.metadata = metadata;
         let named = take_context(task, &update.context_id);
         let mut after = named + size::status(&task.status) + size::metadata(task.metadata.as_ref());
         // What was said before belongs to the history now, if it is not there already or said again.
@@ -149,7 +152,7 @@ impl Fold {
         if self.state().is_some_and(TaskState::is_terminal) {
             return Ok(Folded::Late);
         }
-        let grown = size::artifact(&update.artifact) + update.metadata.as_ref().map_or(0, size::map);
+        let grown = size::artifact(&update.artifact) + size::metadata(update.metadata.as_ref());
         if self.task.is_none() {
             let working = TaskStatus { state: TaskState::Working, message: None, timestamp: None };
             let begun = bare(&update.task_id, &update.context_id, &working, None);
@@ -230,12 +233,6 @@ fn take_context(task: &mut Task, context_id: &str) -> usize {
     context_id.len()
 }
 
-/// Whether anything in `given` is not in `held` already.
-fn adds(held: Option<&Map>, given: Option<&Map>) -> bool {
-    let has = |key: &String| held.and_then(|held| held.get(key));
-    given.into_iter().flatten().any(|(key, value)| has(key) != Some(value))
-}
-
 /// Key by key: an event says what is new, not all there is.
 fn merge(held: &mut Option<Map>, given: Option<&Map>) {
     if let Some(given) = given {
@@ -243,6 +240,16 @@ fn merge(held: &mut Option<Map>, given: Option<&Map>) {
         for (key, value) in given {
             held.insert(key.clone(), value.clone());
         }
+    }
+}
+
+/// Shrooms tells a task's own keys whole with every status: one that is not told is gone, such as the
+/// place in a queue that the task has left.
+fn drop_ours(held: &mut Option<Map>, given: Option<&Map>) {
+    if let (Some(held), Some(given)) = (held, given)
+        && given.keys().any(|key| key.starts_with(shrooms::PREFIX))
+    {
+        held.retain(|key, _| !key.starts_with(shrooms::PREFIX) || given.contains_key(key));
     }
 }
 

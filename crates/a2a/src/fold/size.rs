@@ -61,7 +61,7 @@ pub(super) fn metadata(metadata: Option<&Map>) -> usize {
     metadata.map_or(0, map)
 }
 
-pub(super) fn map(map: &Map) -> usize {
+fn map(map: &Map) -> usize {
     map.iter().map(|(key, member)| key.len() + value(member)).sum()
 }
 

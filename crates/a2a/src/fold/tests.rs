@@ -124,6 +124,20 @@ fn metadata_is_merged_key_by_key() {
         task(json!({"metadata": {"a": 1, "b": [2, null], "c": "x"}})),
     );
     check(&[begun, more(json!({"b": 1}))], Folded::Same, task(json!({"metadata": {"a": 1, "b": 1}})));
+    // Ours are told whole.
+    let queued = snapshot(json!({"metadata": {"a": 1, "shrooms/queued": true, "shrooms/position": 2}}));
+    check(
+        &[queued.clone(), more(json!({"shrooms/position": 1, "shrooms/queued": true}))],
+        Folded::Changed,
+        task(json!({"metadata": {"a": 1, "shrooms/queued": true, "shrooms/position": 1}})),
+    );
+    check(
+        &[queued.clone(), more(json!({"shrooms/session": "s"}))],
+        Folded::Changed,
+        task(json!({"metadata": {"a": 1, "shrooms/session": "s"}})),
+    );
+    let as_was = json!({"a": 1, "shrooms/queued": true, "shrooms/position": 2});
+    check(&[queued, more(json!({"a": 1}))], Folded::Same, task(json!({"metadata": as_was})));
 }
 
 #[test]
