@@ -232,7 +232,7 @@ impl Agent {
         match self.open(&Operation::SubscribeToTask(params)).await {
             // The prose has it as a POST and the proto as a GET.
             Err(error) if self.chosen.binding == Binding::HttpJson && wire::may_be_a_get(&error) => {
-                self.opened(wire::subscribe_by_get(&id, &self.chosen, self.extensions.as_ref())?).await
+                self.opened(&wire::subscribe_by_get(&id, &self.chosen, self.extensions.as_ref())?).await
             }
             opened => opened,
         }
@@ -309,8 +309,22 @@ impl Agent {
     }
 
     async fn result(&self, operation: &Operation, timeout: Duration) -> Result<Value, CallError> {
-        let answer = self.call(operation)?.answer(&self.client, &self.peer, timeout).await?;
+        let call = self.call(operation)?;
+        match self.ask(&call, timeout).await {
+            Err(error) if self.is_type_refused(&error) => self.ask(&wire::as_plain_json(call), timeout).await,
+            asked => asked,
+        }
+    }
+
+    async fn ask(&self, call: &Call, timeout: Duration) -> Result<Value, CallError> {
+        let answer = call.answer(&self.client, &self.peer, timeout).await?;
         wire::result(self.chosen.binding, &self.name, &answer)
+    }
+
+    /// Whether the body's type was refused before the agent saw the body: 1.0.0 had the plain type,
+    /// and frameworks hold on to it. An agent's own refusal of a part's type is no such thing.
+    fn is_type_refused(&self, error: &CallError) -> bool {
+        self.chosen.binding == Binding::HttpJson && matches!(error, CallError::Http { status: 415, .. })
     }
 
     /// The request, if the card offers the operation.
@@ -320,12 +334,16 @@ impl Agent {
     }
 
     async fn open(&self, operation: &Operation) -> Result<TaskStream, CallError> {
-        self.opened(self.call(operation)?).await
+        let call = self.call(operation)?;
+        match self.opened(&call).await {
+            Err(error) if self.is_type_refused(&error) => self.opened(&wire::as_plain_json(call)).await,
+            opened => opened,
+        }
     }
 
     /// Sends the request of a stream. What comes instead of one is read whole: a refusal, or the one
     /// event that there is.
-    async fn opened(&self, call: Call) -> Result<TaskStream, CallError> {
+    async fn opened(&self, call: &Call) -> Result<TaskStream, CallError> {
         let limits = self.limits();
         let response = within(&self.peer, limits.silence, call.send(&self.client, &self.peer)).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();

@@ -186,6 +186,24 @@ async fn what_is_no_answer_is_unsure_and_what_is_no_agent_shows_its_status() {
 }
 
 #[tokio::test]
+async fn a_body_whose_type_is_refused_goes_once_more_as_plain_json() {
+    let refused = || answer("415 Unsupported Media Type", "text/html", "<html>");
+    let (rest, message) = (Binding::HttpJson, message());
+    let acts = vec![refused(), result(rest, &json!({"task": task("WORKING")})), refused(), refused()];
+    let (agent, server) = start(rest, acts).await;
+    assert!(agent.send_message(message.clone()).await.is_ok());
+    assert!(matches!(agent.send_streaming_message(message.clone()).await, Err(CallError::Http { status: 415, .. })));
+    let seen = server.seen();
+    let types = |seen: &Seen| seen.head.lines().find(|line| line.starts_with("content-type")).unwrap().to_owned();
+    let (new, plain) = ("content-type: application/a2a+json", "content-type: application/json");
+    assert_eq!(seen[1..].iter().map(types).collect::<Vec<_>>(), [new, plain, new, plain]);
+    // The agent's own word on a part of the message.
+    let (agent, server) = start(rest, vec![refusal(rest, ErrorCode::ContentTypeNotSupported)]).await;
+    assert!(matches!(agent.send_message(message).await, Err(CallError::Refused(_))));
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
 async fn an_agent_that_is_gone_is_away() {
     let (agent, _server) = start(Binding::JsonRpc, Vec::new()).await;
     // The server closes what comes after its last act: connected, and no answer.

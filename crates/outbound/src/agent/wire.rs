@@ -64,6 +64,12 @@ pub(super) fn subscribe_by_get(id: &str, chosen: &Chosen, extensions: Option<&He
     Ok(rest(request, chosen, true, extensions))
 }
 
+/// The same call with the type that bodies had in 1.0.0.
+pub(super) fn as_plain_json(mut call: Call) -> Call {
+    call.headers.insert(CONTENT_TYPE, JSON);
+    call
+}
+
 fn rest(request: RestRequest, chosen: &Chosen, streams: bool, extensions: Option<&HeaderValue>) -> Call {
     let mut headers = headers(if streams { ACCEPT_STREAM } else { ACCEPT_REST }, extensions);
     if request.body.is_some() {
