@@ -4,6 +4,7 @@
 
 mod code;
 mod detail;
+mod remote;
 
 use std::fmt;
 
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 pub use code::{A2A_DOMAIN, ErrorCode, SHROOMS_DOMAIN};
 pub use detail::{Detail, FieldViolation};
+pub use remote::RemoteError;
 
 use crate::decode::Invalid;
 

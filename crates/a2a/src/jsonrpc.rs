@@ -7,7 +7,9 @@ mod id;
 mod request;
 mod response;
 
-pub use client::{RemoteError, ResponseError, parse_response, request, task_result};
+pub use client::{ResponseError, parse_response, request, task_result};
 pub use id::{Id, Number};
 pub use request::{Refused, Request, decode_params};
 pub use response::{failure, success};
+
+pub use crate::error::RemoteError;

@@ -7,11 +7,11 @@
 //! | to do | use |
 //! |---|---|
 //! | read a request, answer it, call another agent | [`jsonrpc`] |
-//! | read a request of the HTTP+JSON binding | [`rest`] |
+//! | read or write a request of the HTTP+JSON binding | [`rest`] |
 //! | the values themselves | [`types`], [`card`] |
 //! | refuse | [`error`] |
 //! | choose the dialect and the operation | [`version`], [`method`], [`operation`] |
-//! | stream | [`sse`] |
+//! | stream, and see the task through it | [`sse`], [`fold`] |
 //! | shrooms' own keys in metadata | [`shrooms`] |
 //!
 //! The crate knows no clock, socket, file, environment, thread or Tokio. The 0.3 dialect is not
@@ -22,6 +22,7 @@
 pub mod card;
 pub mod decode;
 pub mod error;
+pub mod fold;
 pub mod jsonrpc;
 pub mod method;
 pub mod operation;
@@ -34,6 +35,7 @@ pub mod version;
 pub use card::AgentCard;
 pub use decode::{Decode, Invalid, decode};
 pub use error::{A2aError, ErrorCode};
+pub use fold::Fold;
 pub use method::Method;
 pub use operation::Operation;
 pub use types::{

@@ -82,6 +82,35 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// Its params as a client writes them, with the tenant of the interface that is called instead of
+    /// the operation's own.
+    ///
+    /// # Errors
+    /// A number that JSON cannot hold.
+    pub fn params(&self, tenant: Option<&str>) -> Result<Map<String, Value>, serde_json::Error> {
+        let value = match self {
+            Operation::SendMessage(params) | Operation::SendStreamingMessage(params) => serde_json::to_value(params)?,
+            Operation::GetTask(params) => serde_json::to_value(params)?,
+            Operation::ListTasks(params) => serde_json::to_value(params)?,
+            Operation::CancelTask(params) | Operation::SubscribeToTask(params) | Operation::AckTask(params) => {
+                serde_json::to_value(params)?
+            }
+            Operation::GetExtendedAgentCard => Value::Null,
+            Operation::Push(_, params) => Value::Object(params.clone()),
+        };
+        let mut params = match value {
+            Value::Object(params) => params,
+            _ => Map::new(),
+        };
+        match tenant {
+            Some(tenant) => params.insert("tenant".into(), Value::String(tenant.to_owned())),
+            None => params.remove("tenant"),
+        };
+        Ok(params)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +125,20 @@ mod tests {
             assert_eq!(operation.method(), method);
             let tenant = (method != Method::GetExtendedAgentCard).then_some("w");
             assert_eq!(operation.tenant(), tenant, "{}", method.name());
+        }
+    }
+
+    #[test]
+    fn a_client_writes_what_was_read_with_the_interfaces_tenant() {
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        for method in Method::all() {
+            let params = json!({"id": "t", "taskId": "t", "tenant": "claimed", "message": message});
+            let operation = Operation::decode(method, Some(params)).unwrap();
+            assert_eq!(operation.params(None).unwrap().get("tenant"), None);
+            let written = operation.params(Some("w")).unwrap();
+            assert_eq!(written.get("tenant"), Some(&json!("w")), "{}", method.name());
+            let read = Operation::decode(method, Some(Value::Object(written.clone()))).unwrap();
+            assert_eq!(read.params(Some("w")).unwrap(), written, "{}", method.name());
         }
     }
 

@@ -2,10 +2,14 @@
 //! Ids may hold colons: the last raw `:verb` is split off before a path is percent-decoded.
 //! Must not know where the binding is mounted, nor headers.
 
+mod client;
+
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
+
+pub use client::{RestRequest, WriteError, segment};
 
 use crate::error::{A2aError, Detail, ErrorCode, http_body};
 use crate::method::Method;

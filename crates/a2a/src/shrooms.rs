@@ -11,6 +11,9 @@ pub const EXTENSION_URI: &str = "https://github.com/vpavlin/shrooms/blob/master/
 /// lists the URI among its extensions.
 pub const HOPS_URI: &str = "https://github.com/oops-rs/basis/blob/main/docs/a2a/hops-v1.md";
 
+/// What all of shrooms' own keys begin with.
+pub const PREFIX: &str = "shrooms/";
+
 // On a message, from the asker.
 
 /// Who asks, `MACHINE/SESSION`. A claim, unless the asker's own machine vouches. On a task: as

@@ -18,7 +18,7 @@ pub use params::{
     SendMessageParams, TaskIdParams,
 };
 pub use part::{Part, PartContent};
-pub use push::{AuthenticationInfo, PushConfigParams, TaskPushNotificationConfig};
+pub use push::{AuthenticationInfo, PushConfigParams, PushConfigsResult, TaskPushNotificationConfig};
 pub use task::{Artifact, Task, TaskState, TaskStatus};
 pub use time::Timestamp;
 

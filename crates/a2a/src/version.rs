@@ -37,7 +37,8 @@ pub fn negotiate(header: Option<&str>, query: Option<&str>, method_name: &str, s
     }
 }
 
-fn is_spoken(version: &str) -> bool {
+/// Whether a version, such as the one of a card's interface, is the one that is spoken.
+pub fn is_spoken(version: &str) -> bool {
     minor(version) == Some(SPOKEN)
 }
 

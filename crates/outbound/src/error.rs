@@ -11,14 +11,16 @@ use crate::http::Answer;
 /// Why a call to another machine gave no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// Nothing left this machine: no address could be connected to. A repeat is safe.
+    /// Nothing of the call left this machine: no address could be connected to, or what it needs to
+    /// know first, such as the agent's card, could not be had. A repeat is safe.
     #[error("{0}")]
     Away(String),
     /// Bytes may have left and no whole answer came: the other side may have acted or not.
     /// Only the same message id again is safe.
     #[error("{0}")]
     Unsure(String),
-    /// The agent answered with a refusal; it did nothing.
+    /// A refusal: the agent's answer, or what follows from its card before anything is sent. Nothing
+    /// was done.
     #[error(transparent)]
     Refused(#[from] RemoteError),
     /// Whatever is there answered with a status that is no success, and not as an agent: with a
@@ -86,10 +88,11 @@ impl LocalError {
 mod tests {
     use super::*;
     use reqwest::StatusCode;
+    use reqwest::header::HeaderMap;
 
     fn check(status: u16, body: &str, title: &str, detail: &str) {
         let status = StatusCode::from_u16(status).unwrap();
-        let answer = Answer { status, body: body.as_bytes().to_vec() };
+        let answer = Answer { status, headers: HeaderMap::new(), body: body.as_bytes().to_vec() };
         assert_eq!(problem(&answer), (title.to_owned(), detail.to_owned()), "{body}");
     }
 

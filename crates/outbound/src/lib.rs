@@ -3,17 +3,21 @@
 //! | to call | use |
 //! |---|---|
 //! | another machine's agent or API | [`Outbound`], with a [`Peer`] that the mesh gave |
+//! | any A2A agent on such a machine, by its card | [`Outbound::agent`], which gives an [`Agent`] |
 //! | this machine's daemon, by its socket | [`LocalClient`] |
 //!
 //! Errors say **what may have happened**, for that decides whether a repeat is safe:
 //! [`CallError::Away`] means that nothing left this machine, [`CallError::Unsure`] that the other
-//! side may have acted. Nothing is repeated in here, no redirect is followed, no proxy is used, no
+//! side may have acted. Nothing that acts is repeated in here, no redirect is followed, no proxy is used, no
 //! name is looked up, every wait and every body has a bound.
 //!
 //! The crate knows nothing of tasks' rules, of retries, or of who is on the mesh.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod agent;
+mod call;
+mod cards;
 mod error;
 mod http;
 mod local;
@@ -21,9 +25,13 @@ mod outbound;
 mod peer;
 mod secret;
 
+pub use agent::{Agent, AgentOptions, Binding, Follow, StreamLimits, TaskStream};
+pub use call::{CALL_TIMEOUT, WAIT_TIMEOUT};
+pub use cards::CARD_MAX;
 pub use error::{CallError, LocalError};
 pub use http::{BODY_MAX, CONNECT_TIMEOUT};
 pub use local::{Events, LocalClient, LocalEvent};
-pub use outbound::{CALL_TIMEOUT, Outbound, WAIT_TIMEOUT};
-pub use peer::{Peer, segment};
+pub use outbound::Outbound;
+pub use peer::Peer;
 pub use secret::Secret;
+pub use shrooms_a2a::rest::segment;

@@ -135,6 +135,22 @@ impl ErrorCode {
         Some(row.code)
     }
 
+    /// From the HTTP status of an agent's refusal that gave no reason, and the name of its gRPC
+    /// status. `None` where the two leave several meanings open.
+    pub fn from_http(status: u16, grpc_status: &str) -> Option<Self> {
+        match (status, grpc_status) {
+            (404, "UNIMPLEMENTED") => Some(ErrorCode::MethodNotFound),
+            (404, _) => Some(ErrorCode::TaskNotFound),
+            (400, "INVALID_ARGUMENT") => Some(ErrorCode::InvalidParams),
+            // The table of 1.0.0 had these two.
+            (409, _) => Some(ErrorCode::TaskNotCancelable),
+            (415, _) => Some(ErrorCode::ContentTypeNotSupported),
+            (500, _) => Some(ErrorCode::InternalError),
+            (501, _) => Some(ErrorCode::UnsupportedOperation),
+            _ => None,
+        }
+    }
+
     /// From an ErrorInfo's domain and reason.
     pub fn from_reason(domain: &str, reason: &str) -> Option<Self> {
         ErrorCode::all().find(|code| code.reason() == reason && code.domain() == domain)

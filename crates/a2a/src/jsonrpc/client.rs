@@ -2,41 +2,14 @@
 //! Lenient in what it reads, for the agent is not ours; a result is lost if it is refused here.
 //! Must not know how the bytes travel.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Id;
 use crate::decode::{Invalid, decode};
-use crate::error::ErrorCode;
+use crate::error::RemoteError;
 use crate::method::Method;
 use crate::types::Task;
-
-/// What another agent refused with.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message} ({code})")]
-pub struct RemoteError {
-    pub code: i64,
-    pub message: String,
-    /// Of its ErrorInfo, if it gave one.
-    pub reason: Option<String>,
-    /// Of its ErrorInfo, if it gave one.
-    pub domain: Option<String>,
-    /// Of its ErrorInfo: values that are text. Empty if it gave none.
-    pub metadata: BTreeMap<String, String>,
-}
-
-impl RemoteError {
-    /// What it means, by domain and reason first, then by number; `None` if unknown here.
-    pub fn known(&self) -> Option<ErrorCode> {
-        let by_reason = match (&self.domain, &self.reason) {
-            (Some(domain), Some(reason)) => ErrorCode::from_reason(domain, reason),
-            _ => None,
-        };
-        by_reason.or_else(|| ErrorCode::from_json_rpc(self.code))
-    }
-}
 
 /// Why there is no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,7 +59,7 @@ pub fn parse_response(bytes: &[u8], id: &Id) -> Result<Value, ResponseError> {
         return Err(malformed("its id is not the call's"));
     }
     match (error, answer.remove("result")) {
-        (Some(Value::Object(error)), _) => Err(remote_error(error).into()),
+        (Some(Value::Object(error)), _) => Err(RemoteError::of_json_rpc(error).into()),
         (Some(_), _) => Err(malformed("`error` is not an object")),
         (None, Some(result)) => Ok(result),
         (None, None) => Err(malformed("it has neither `result` nor `error`")),
@@ -111,36 +84,10 @@ fn is_same(answered: &Value, id: &Id) -> bool {
     }
 }
 
-fn remote_error(mut error: Map<String, Value>) -> RemoteError {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    let data = error.remove("data").unwrap_or_default();
-    // An array by 1.0.1; a bare object from older agents.
-    let details = match &data {
-        Value::Array(details) => details.as_slice(),
-        other => std::slice::from_ref(other),
-    };
-    let info = details
-        .iter()
-        .find(|detail| text(detail.get("@type")).is_some_and(|kind| kind.ends_with("google.rpc.ErrorInfo")));
-    let metadata = info
-        .and_then(|info| info.get("metadata")?.as_object())
-        .into_iter()
-        .flatten()
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect();
-    RemoteError {
-        code: error.get("code").and_then(Value::as_i64).unwrap_or(0),
-        message: text(error.get("message")).unwrap_or_default(),
-        reason: info.and_then(|info| text(info.get("reason"))),
-        domain: info.and_then(|info| text(info.get("domain"))),
-        metadata,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::A2aError;
+    use crate::error::{A2aError, ErrorCode};
     use crate::jsonrpc::{Request, failure, success};
     use serde_json::json;
 
@@ -200,21 +147,6 @@ mod tests {
             assert_eq!(got.domain.as_deref(), Some(code.domain()));
             assert_eq!(got.metadata.get("k").map(String::as_str), Some("v"));
         }
-    }
-
-    #[test]
-    fn a_refusal_is_known_by_its_reason_first() {
-        let remote = |code, domain: &str, reason: &str| RemoteError {
-            code,
-            message: String::new(),
-            reason: Some(reason.to_owned()),
-            domain: Some(domain.to_owned()),
-            metadata: BTreeMap::new(),
-        };
-        let known = |code, domain, reason| remote(code, domain, reason).known();
-        assert_eq!(known(-1, "a2a-protocol.org", "TASK_NOT_FOUND"), Some(ErrorCode::TaskNotFound));
-        assert_eq!(known(-32002, "example.org", "ODD"), Some(ErrorCode::TaskNotCancelable));
-        assert_eq!(known(-1, "example.org", "ODD"), None);
     }
 
     #[test]

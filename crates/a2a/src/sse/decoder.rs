@@ -20,7 +20,8 @@ pub struct Event {
 pub struct EventTooLarge(pub usize);
 
 /// Reads a stream piece by piece. An event that is not finished when the stream ends is dropped, as
-/// the standard has it: just drop the decoder.
+/// the standard has it: just drop the decoder. Who can tell a whole event from a piece of one by its
+/// data asks [`Decoder::finish`].
 #[derive(Debug)]
 pub struct Decoder {
     max_bytes: usize,
@@ -79,6 +80,17 @@ impl Decoder {
             self.end_line(out)?;
         }
         Ok(())
+    }
+
+    /// The event that the end of the stream cut off before its blank line, if any: agents forget
+    /// that line after their last event. Its data may be whole or not.
+    pub fn finish(mut self) -> Option<Event> {
+        let mut out = Vec::new();
+        if self.failed || (!self.line.is_empty() && self.end_line(&mut out).is_err()) {
+            return None;
+        }
+        self.dispatch(&mut out);
+        out.pop()
     }
 
     /// Adds to the line, within the bound.
@@ -214,6 +226,27 @@ mod tests {
     fn an_unfinished_event_is_dropped() {
         check(b"data: a\n\ndata: b", &["a"]);
         check(b"data: a\n\ndata: b\n", &["a"]);
+    }
+
+    #[test]
+    fn an_unfinished_event_can_be_had_at_the_end() {
+        for (stream, last) in [
+            ("data: a\n\n", None),
+            ("", None),
+            ("data: a\n\n: bye", None),
+            ("data: a\n\nid: 1\n", None),
+            ("data: a\n\ndata: b", Some("b")),
+            ("data: a\n\ndata: b\n", Some("b")),
+            ("data: a\n\ndata: b\r", Some("b")),
+            ("data: b\ndata: c", Some("b\nc")),
+        ] {
+            let mut decoder = Decoder::new(64);
+            decoder.feed(stream.as_bytes(), &mut Vec::new()).unwrap();
+            assert_eq!(decoder.finish().map(|event| event.data).as_deref(), last, "{stream:?}");
+        }
+        let mut decoder = Decoder::new(8);
+        assert!(decoder.feed(b"data: too large", &mut Vec::new()).is_err());
+        assert_eq!(decoder.finish(), None);
     }
 
     #[test]

@@ -118,6 +118,13 @@ pub struct GetTaskParams {
     pub tenant: Option<String>,
 }
 
+impl From<&str> for GetTaskParams {
+    /// Of this task, with all there is of it.
+    fn from(id: &str) -> Self {
+        GetTaskParams { id: id.to_owned(), ..GetTaskParams::default() }
+    }
+}
+
 impl Decode for GetTaskParams {
     fn decode(value: Value, at: &Path<'_>) -> Result<Self, Invalid> {
         let mut fields = Fields::of(value, at)?;
@@ -137,6 +144,13 @@ pub struct TaskIdParams {
     pub tenant: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map>,
+}
+
+impl From<&str> for TaskIdParams {
+    /// Of this task, with nothing said beside it.
+    fn from(id: &str) -> Self {
+        TaskIdParams { id: id.to_owned(), ..TaskIdParams::default() }
+    }
 }
 
 impl Decode for TaskIdParams {

@@ -103,7 +103,26 @@ impl Decode for PushConfigParams {
     }
 }
 
-deserialize_by_decode!(AuthenticationInfo, TaskPushNotificationConfig, PushConfigParams);
+/// The result of ListTaskPushNotificationConfigs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PushConfigsResult {
+    pub configs: Vec<TaskPushNotificationConfig>,
+    /// Empty on the last page.
+    pub next_page_token: String,
+}
+
+impl Decode for PushConfigsResult {
+    fn decode(value: Value, at: &Path<'_>) -> Result<Self, Invalid> {
+        let mut fields = Fields::of(value, at)?;
+        Ok(PushConfigsResult {
+            configs: fields.get("configs")?.unwrap_or_default(),
+            next_page_token: fields.get("nextPageToken")?.unwrap_or_default(),
+        })
+    }
+}
+
+deserialize_by_decode!(AuthenticationInfo, TaskPushNotificationConfig, PushConfigParams, PushConfigsResult);
 
 #[cfg(test)]
 mod tests {
@@ -125,6 +144,14 @@ mod tests {
         check(json!({"url": "https://a", "task_id": ""}), Ok(json!({"url": "https://a"})));
         check(json!({}), Err("url: is required"));
         check(json!({"url": "u", "authentication": {}}), Err("authentication.scheme: is required"));
+    }
+
+    #[test]
+    fn a_list_of_settings_may_lack_what_is_empty() {
+        let empty = json!({"configs": [], "nextPageToken": ""});
+        assert_eq!(to_value(from_value::<PushConfigsResult>(json!({})).unwrap()).unwrap(), empty);
+        let one = json!({"configs": [{"url": "u"}], "nextPageToken": "p"});
+        assert_eq!(to_value(from_value::<PushConfigsResult>(one.clone()).unwrap()).unwrap(), one);
     }
 
     #[test]
