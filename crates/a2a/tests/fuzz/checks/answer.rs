@@ -7,8 +7,9 @@ use shrooms_a2a::error::ErrorCode;
 use shrooms_a2a::jsonrpc::{Id, ResponseError, failure, parse_response};
 use shrooms_a2a::rest::RestError;
 
-/// A refusal says what is wrong; it does not give a large request back.
-const ANSWER_MAX: usize = 1024;
+/// A refusal says what is wrong; it does not give a large request back. In bytes: a name of 120
+/// characters may stand there twice, each of them written as `\u0001`.
+const ANSWER_MAX: usize = 2048;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
