@@ -68,7 +68,8 @@ fn line(target: &str, lasts: Duration) -> Line {
     let grown = grown(target);
     let args = format!(
         "fuzz run --sanitizer none {target} {grown} fuzz/corpus/{target} -- -max_total_time={secs} \
-         -max_len={INPUT_MAX} -timeout={INPUT_SECS} -rss_limit_mb={MEMORY_MIB} -verbosity=0 -print_final_stats=1"
+         -max_len={INPUT_MAX} -timeout={INPUT_SECS} -rss_limit_mb={MEMORY_MIB} -verbosity=0 -print_funcs=0 \
+         -print_final_stats=1"
     );
     let args = args.split_whitespace().map(str::to_owned).collect();
     Line { program: "cargo".to_owned(), args, env: Vec::new() }

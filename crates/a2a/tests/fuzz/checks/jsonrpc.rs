@@ -21,13 +21,20 @@ pub fn check_jsonrpc(data: &[u8]) {
         }
     };
     check_call(&call, body);
+    let named = version.trim();
+    let digits = |patch: &str| !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit());
+    let is_ours = named == version::SPOKEN || named.strip_prefix("1.0.").is_some_and(digits);
     let mut spoken = false;
     for strict in [false, true] {
         for (header, query) in [(Some(version.as_str()), None), (None, Some(version.as_str()))] {
             match version::negotiate(header, query, &call.method, strict) {
-                Ok(()) => spoken = true,
+                Ok(()) => {
+                    assert!(is_ours || (named.is_empty() && !strict), "{named:?} is not spoken");
+                    spoken = true;
+                }
                 Err(error) => {
-                    assert!(matches!(error.code, ErrorCode::VersionNotSupported | ErrorCode::MethodNotFound));
+                    let code = if is_ours { ErrorCode::MethodNotFound } else { ErrorCode::VersionNotSupported };
+                    assert_eq!(error.code, code, "{named:?}");
                     check_rpc(&call.id, &error);
                 }
             }

@@ -1,5 +1,5 @@
-//! Any stream is the same events however it is cut, within its bound; and what comes in them is read
-//! or refused.
+//! Any stream is the events that the standard makes of it, however it is cut, within its bound; and
+//! what comes in them is read or refused.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,11 +20,52 @@ pub fn check_sse(data: &[u8]) {
         assert_eq!(read(data, bound, |_| 1), whole, "byte by byte, bound {bound}");
         // Pieces as the data itself says.
         assert_eq!(read(data, bound, |at| usize::from(data[at] % 7) + 1), whole, "in pieces, bound {bound}");
-        for event in whole.0 {
-            check_event(&event);
+    }
+    let events = by_the_standard(data);
+    assert_eq!(read(data, usize::MAX, |_| usize::MAX), (events.clone(), true));
+    events.iter().for_each(check_event);
+    check_written(data);
+}
+
+/// The events of a whole stream, as the standard tells it step by step: no pieces, and no bound but
+/// the one of ids.
+fn by_the_standard(stream: &[u8]) -> Vec<Event> {
+    let stream = stream.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stream);
+    let mut lines = vec![Vec::new()];
+    for (at, byte) in stream.iter().enumerate() {
+        match byte {
+            b'\n' if at > 0 && stream[at - 1] == b'\r' => {}
+            b'\n' | b'\r' => lines.push(Vec::new()),
+            byte => lines.last_mut().unwrap().push(*byte),
         }
     }
-    check_written(data);
+    // Whatever stands behind the last line's end is no line.
+    lines.pop();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (mut events, mut id, mut name, mut data) = (Vec::new(), String::new(), String::new(), None::<Vec<u8>>);
+    for line in lines {
+        if line.is_empty() {
+            let event = Some(std::mem::take(&mut name)).filter(|name| !name.is_empty());
+            let id = Some(id.clone()).filter(|id| !id.is_empty());
+            events.extend(data.take().map(|data| Event { data: text(&data), id, event }));
+            continue;
+        }
+        let mut halves = line.splitn(2, |byte| *byte == b':');
+        let (field, value) = (halves.next().unwrap(), halves.next().unwrap_or_default());
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                data = Some(match data.take() {
+                    Some(before) => [&before, b"\n".as_slice(), value].concat(),
+                    None => value.to_vec(),
+                })
+            }
+            b"event" => name = text(value),
+            b"id" if !value.contains(&0) && value.len() <= ID_MAX => id = text(value),
+            _ => {}
+        }
+    }
+    events
 }
 
 /// The events, and whether the stream could be read to its end.
