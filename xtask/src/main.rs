@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask test`, `tidy`, `simulate`, `tck-server`, `setup`.
+//! The workspace's chores: `cargo xtask test`, `tidy`, `simulate`, `fuzz`, `tck-server`, `setup`.
 //! One way to run every check, here and in CI, with the same budgets and the same last line.
 //! It must not know the crates' insides: it only reads their sources and runs cargo.
 #![allow(
@@ -8,6 +8,7 @@
     reason = "a developer's tool: it runs cargo, measures wall time and prints; nothing of it ships"
 )]
 
+mod fuzz;
 mod run;
 mod setup;
 mod simulate;
@@ -19,6 +20,7 @@ mod tidy;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
@@ -59,6 +61,16 @@ enum Chore {
         #[arg(long, default_value = "all", value_parser = ["all", "none", "required-extension"])]
         capabilities: String,
     },
+    /// Feed the readers of A2A with bytes that chance makes, and check what must always hold; needs
+    /// cargo-fuzz
+    Fuzz {
+        /// How long each target runs: 90s, 10m, 8h
+        #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = fuzz::duration)]
+        lasts: Duration,
+        /// Only this target (may be repeated)
+        #[arg(long = "target", value_name = "NAME", value_parser = PossibleValuesParser::new(fuzz::TARGETS))]
+        targets: Vec<String>,
+    },
     /// Install what some tests need from this machine
     Setup {
         /// Debian packages, by apt-get (needs root)
@@ -73,6 +85,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(&root()),
         Chore::Simulate { args } => simulate::run(&root(), args),
         Chore::TckServer { port, capabilities } => tck_server::run(&root(), port, &capabilities),
+        Chore::Fuzz { lasts, targets } => fuzz::run(&root(), lasts, &targets),
         Chore::Setup { system: _ } => setup::system(),
     };
     match outcome {

@@ -15,6 +15,7 @@ pub use detail::{Detail, FieldViolation};
 pub use remote::RemoteError;
 
 use crate::decode::Invalid;
+use crate::shrooms;
 
 /// A refusal. `message` is for the caller: it says what to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,9 +57,9 @@ impl A2aError {
         A2aError::new(ErrorCode::TaskNotFound, "no such task").with("taskId", task_id)
     }
 
-    /// No method of this name.
+    /// No method of this name. A long one is cut: an answer does not give a large request back.
     pub fn method_not_found(name: &str) -> Self {
-        A2aError::new(ErrorCode::MethodNotFound, format!("no method `{name}`"))
+        A2aError::new(ErrorCode::MethodNotFound, format!("no method `{}`", shrooms::title(name)))
     }
 
     /// A bad value in the params, with the path of its field.
@@ -178,6 +179,13 @@ mod tests {
             json!({"code": -32602, "message": message, "data": details}),
             json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": message, "details": details}}),
         );
+    }
+
+    #[test]
+    fn an_unknown_method_is_named_but_not_given_back_whole() {
+        assert_eq!(A2aError::method_not_found("sendMessage").message, "no method `sendMessage`");
+        let long = A2aError::method_not_found(&"x".repeat(100_000));
+        assert_eq!(long.message, format!("no method `{}…`", "x".repeat(120)));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use client::{RestRequest, WriteError, segment};
 use crate::error::{A2aError, Detail, ErrorCode, http_body};
 use crate::method::Method;
 use crate::operation::Operation;
+use crate::shrooms::title;
 
 /// Why a request is no operation, as an HTTP answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -222,7 +223,8 @@ fn of_query(query: Option<&str>) -> Result<Map<String, Value>, A2aError> {
         let value = Value::String(value.into_owned());
         match params.get(name.as_ref()) {
             Some(before) if *before != value => {
-                return Err(A2aError::invalid_params(name.into_owned(), "is given twice, with two values"));
+                // Cut: an answer does not give a large request back.
+                return Err(A2aError::invalid_params(title(&name), "is given twice, with two values"));
             }
             Some(_) => {}
             None => {
@@ -328,6 +330,8 @@ mod tests {
         );
         check("GET /tasks?pageSize=7&pageSize=7", "", Ok(("ListTasks", json!({"pageSize": 7}))));
         check("GET /tasks?pageSize=7&pageSize=8", "", Err((400, "pageSize: is given twice")));
+        let (long, cut) = ("n".repeat(9_000), format!("{}…: is given twice", "n".repeat(120)));
+        check(&format!("GET /tasks?{long}=1&{long}=2"), "", Err((400, &cut)));
         for bad in ["pageSize=0", "pageSize=101", "pageSize=x", "pageSize=", "includeArtifacts=TRUE", "status=working"]
         {
             check(&format!("GET /tasks?{bad}"), "", Err((400, ": must be")));

@@ -4,7 +4,7 @@
 
 mod decoder;
 
-pub use decoder::{Decoder, Event, EventTooLarge};
+pub use decoder::{Decoder, Event, EventTooLarge, ID_MAX};
 
 /// One event, ready to send. `id` is a place to resume from; line breaks and NUL, which it cannot
 /// hold, are left out of it. `data` of several lines becomes several `data:` lines.

@@ -8,7 +8,7 @@ use super::tree::Tree;
 use crate::suites::AGENT_TESTS;
 
 /// Which of our crates each of our crates may depend on.
-const DIRECTIONS: [(&str, Allowed); 11] = [
+const DIRECTIONS: [(&str, Allowed); 12] = [
     ("shrooms-a2a", Allowed::Only(&[])),
     ("shrooms-core", Allowed::Only(&[])),
     ("shrooms-store", Allowed::Only(&["shrooms-core"])),
@@ -31,6 +31,7 @@ const DIRECTIONS: [(&str, Allowed); 11] = [
     ("shrooms-agent", Allowed::AllButTestkit),
     ("shrooms-testkit", Allowed::Only(&["shrooms-core", "shrooms-a2a", "shrooms-runner"])),
     ("xtask", Allowed::Only(&[])),
+    (FUZZ, Allowed::Only(&["shrooms-a2a"])),
 ];
 
 enum Allowed {
@@ -39,6 +40,9 @@ enum Allowed {
 }
 
 const TESTKIT: &str = "shrooms-testkit";
+/// Stands beside the workspace: cargo-fuzz builds it with flags of its own, and its entry points are
+/// unsafe functions that a macro writes.
+const FUZZ: &str = "shrooms-fuzz";
 
 /// Which crates alone may use an outside crate: each outside thing has one owner, so that its rules
 /// (one writer, the address guard, who binds ports) hold.
@@ -132,13 +136,13 @@ pub fn owners(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// `[lints] workspace = true` everywhere: without it, a crate has no bans at all.
+/// `[lints] workspace = true` everywhere in the workspace: without it, a crate has no bans at all.
 pub fn lints(tree: &Tree) -> Vec<Finding> {
     let takes = |manifest: &Manifest| {
         let lints = manifest.table.get("lints").and_then(|lints| lints.get("workspace"));
         lints.and_then(toml::Value::as_bool) == Some(true)
     };
-    let without = manifests(tree).0.into_iter().filter(|manifest| !takes(manifest));
+    let without = manifests(tree).0.into_iter().filter(|manifest| manifest.name != FUZZ && !takes(manifest));
     without.map(|manifest| Finding::new(manifest.path, "add [lints] workspace = true")).collect()
 }
 
@@ -228,6 +232,7 @@ mod tests {
         check_needs(lints, "shrooms-core", "", &[]);
         let without = "[package]\nname = \"a\"\n[lints.rust]\nunsafe_code = \"allow\"\n";
         check(lints, &[("crates/x/Cargo.toml", without)], &["crates/x/Cargo.toml: add [lints] workspace = true"]);
+        check(lints, &[("fuzz/Cargo.toml", "[package]\nname = \"shrooms-fuzz\"\n")], &[]);
     }
 
     #[test]

@@ -3,12 +3,17 @@
 
 use std::mem;
 
+/// The longest id that is kept, in bytes. Each event carries a copy, so that one long id and many
+/// short events would fill the memory. Ids are places in a log: numbers, or hashes of 64 bytes.
+pub const ID_MAX: usize = 256;
+
 /// One event that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
     /// The `data:` lines, joined by `\n`. Bytes that are not UTF-8 come as U+FFFD.
     pub data: String,
-    /// The last id that the stream gave, in this event or an earlier one.
+    /// The last id that the stream gave, in this event or an earlier one. One longer than [`ID_MAX`]
+    /// is left unread, as the standard has it for one with a NUL.
     pub id: Option<String>,
     /// The event's name, if it has one; A2A defines none.
     pub event: Option<String>,
@@ -141,8 +146,7 @@ impl Decoder {
                 self.data.extend_from_slice(value);
             }
             b"event" => self.name = Some(lossy(value)).filter(|name| !name.is_empty()),
-            // The standard leaves an id with a NUL unread.
-            b"id" if !value.contains(&0) => self.id = Some(lossy(value)),
+            b"id" if value.len() <= ID_MAX && !value.contains(&0) => self.id = Some(lossy(value)),
             // A comment has an empty name; `retry` and unknown names say nothing here.
             _ => {}
         }
@@ -253,6 +257,16 @@ mod tests {
     fn an_id_holds_until_the_next() {
         check(b"id: 1\ndata: a\n\ndata: b\n\nid: 2\ndata: c\n\nid\ndata: d\n\n", &["1|a", "1|b", "2|c", "d"]);
         check(b"id: 1\n\nid: 9\0\ndata: a\n\n", &["1|a"]);
+    }
+
+    #[test]
+    fn an_id_beyond_its_bound_is_left_unread() {
+        let stream = |len| format!("id: 1\nid: {}\ndata: a\n\n", "i".repeat(len));
+        for (len, wanted) in [(ID_MAX, "i".repeat(ID_MAX)), (ID_MAX + 1, "1".to_owned())] {
+            let mut out = Vec::new();
+            Decoder::new(1000).feed(stream(len).as_bytes(), &mut out).unwrap();
+            assert_eq!(out[0].id, Some(wanted), "{len}");
+        }
     }
 
     #[test]

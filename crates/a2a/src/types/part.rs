@@ -164,6 +164,14 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_written_as_it_was_read() {
+        for number in ["-1.0998438702954494e-178", "0.1", "1.7976931348623157e+308", "-0.0", "18446744073709551615"] {
+            let part: Part = serde_json::from_str(&format!(r#"{{"data":{number}}}"#)).unwrap();
+            assert_eq!(serde_json::to_string(&part).unwrap(), format!(r#"{{"data":{number}}}"#));
+        }
+    }
+
+    #[test]
     fn metadata_is_an_object() {
         check(json!({"text": "a", "metadata": null}), Ok(json!({"text": "a"})));
         check(json!({"text": "a", "metadata": []}), Err("metadata: must be an object"));

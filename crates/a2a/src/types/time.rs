@@ -4,6 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::Pieces;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -16,10 +19,11 @@ use crate::decode::{Decode, Invalid, Path, deserialize_by_decode};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
 
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// 0000-01-01T00:00:00.000Z.
 const FIRST_MS: i64 = -62_167_219_200_000;
-/// 9999-12-30T22:00:00.000Z: the calendar library stops there, so that every time zone fits.
-const LAST_MS: i64 = 253_402_207_200_000;
+/// 9999-12-31T23:59:59.999Z.
+const LAST_MS: i64 = 253_402_300_799_999;
 
 impl Timestamp {
     /// Milliseconds since the epoch.
@@ -28,11 +32,13 @@ impl Timestamp {
     }
 }
 
+// By dates and times of day, not by the calendar library's moments: those end 26 hours before the
+// last year does, so that every time zone fits.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millis = self.0.clamp(FIRST_MS, LAST_MS);
-        let moment = jiff::Timestamp::from_millisecond(millis).map_err(|_| fmt::Error)?;
-        write!(f, "{moment:.3}")
+        let since = SignedDuration::from_millis(self.0.clamp(FIRST_MS, LAST_MS));
+        let moment = EPOCH.checked_add(since).map_err(|_| fmt::Error)?;
+        write!(f, "{moment:.3}Z")
     }
 }
 
@@ -54,8 +60,14 @@ impl FromStr for Timestamp {
         if !plain {
             return Err(NotATime);
         }
-        let moment: jiff::Timestamp = text.parse().map_err(|_| NotATime)?;
-        Ok(Timestamp(moment.as_nanosecond().div_euclid(1_000_000) as i64))
+        let pieces = Pieces::parse(text).map_err(|_| NotATime)?;
+        let (Some(time), Some(offset)) = (pieces.time(), pieces.to_numeric_offset()) else {
+            return Err(NotATime);
+        };
+        let since = pieces.date().to_datetime(time).duration_since(EPOCH);
+        let millis = since.as_nanos().div_euclid(1_000_000) as i64 - i64::from(offset.seconds()) * 1000;
+        // An offset may lead out of the years that can be printed.
+        (FIRST_MS..=LAST_MS).contains(&millis).then_some(Timestamp(millis)).ok_or(NotATime)
     }
 }
 
@@ -92,6 +104,16 @@ mod tests {
     }
 
     #[test]
+    fn every_moment_of_a_year_of_four_digits_reads_back() {
+        check("0000-01-01T00:00:00Z", Some("0000-01-01T00:00:00.000Z"));
+        check("0000-01-01T01:00:00+02:00", None);
+        check("9999-12-31T23:59:59.999999999Z", Some("9999-12-31T23:59:59.999Z"));
+        check("9999-12-31T23:59:59-00:01", None);
+        check("9999-12-31T24:00:00Z", None);
+        check("2016-12-31T23:59:60Z", Some("2016-12-31T23:59:59.000Z"));
+    }
+
+    #[test]
     fn what_is_not_a_time_is_refused() {
         for bad in [
             "",
@@ -110,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_number_beyond_the_calendar_prints_its_nearest_end() {
-        assert_eq!(Timestamp(i64::MAX).to_string(), "9999-12-30T22:00:00.000Z");
+        assert_eq!(Timestamp(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
         assert_eq!(Timestamp(i64::MIN).to_string(), "0000-01-01T00:00:00.000Z");
     }
 }

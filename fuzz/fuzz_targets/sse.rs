@@ -1,0 +1,9 @@
+//! A stream of server-sent events, and what stands in them.
+
+#![no_main]
+
+#[allow(dead_code, unused_imports, reason = "each target uses one of the checks")]
+#[path = "../../crates/a2a/tests/fuzz/checks/mod.rs"]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::check_sse(data));
