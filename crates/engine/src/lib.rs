@@ -2,7 +2,8 @@
 //! publishes what changed. No HTTP.
 //!
 //! - [`Engine`] is the handle; `desk_loop` the one thread that owns the desk and the store's writer
-//! - `effects`: one file per thing that is done outside; `live`: what runs in this boot
+//! - `effects`: one file per thing that is done outside; `live`: what runs in this boot; `progress`: when another
+//!   machine's task is worth a look
 //! - `hub`: who waits for what; `follow`: who hears all of a task; `clock`: the two clocks; `wording`: what a program is given
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -15,6 +16,7 @@ mod error;
 mod follow;
 mod hub;
 mod live;
+mod progress;
 mod wording;
 
 pub use clock::{Source, SystemClock};
@@ -25,6 +27,7 @@ pub use error::EngineError;
 pub use follow::{Behind, Follow, News};
 pub use hub::Watch;
 pub use live::Live;
+pub use progress::Progress;
 /// What calls to other machines are made with, and come to.
 pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer, segment};
 /// What committed rows are read with.

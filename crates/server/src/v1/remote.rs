@@ -20,10 +20,10 @@ use super::record::{self, AGENT, SEQ, TASK, UNSENT};
 use crate::app::App;
 use crate::problem::Problem;
 
-/// Between two looks at a task that this machine did not ask for, so that nobody reports it.
+/// Between two looks at a task that this machine did not ask for, so that nobody reports it, and whose
+/// agent does not stream.
 const LOOK: Duration = Duration::from_secs(2);
-/// Between two looks at a task that is waited for and reports only what its asker must know: how far
-/// it is.
+/// The same for a task that is waited for and reports only what its asker must know: how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// How long a cancel waits for the other machine: well under the patience of whoever calls this one.
 const CANCEL: Duration = Duration::from_secs(10);
@@ -216,13 +216,14 @@ pub(super) async fn get(
 async fn poll(app: &App, there: &There, within: Duration, seen: Option<u32>) -> Result<Task, Problem> {
     let deadline = tokio::time::sleep(within);
     tokio::pin!(deadline);
+    let mut progress = app.engine.progress(there.peer(app), there.session(), &there.id, LOOK);
     loop {
         let task = there.look(app, None).await?;
         if is_news(&task, seen) || deadline.is_elapsed() || app.shutdown.is_cancelled() {
             return Ok(task);
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = progress.changed() => {}
             () = &mut deadline => {}
             () = app.shutdown.cancelled() => {}
         }
@@ -242,6 +243,8 @@ async fn heard(
     let deadline = tokio::time::sleep(within);
     tokio::pin!(deadline);
     let (mut over, mut looked) = (false, None);
+    let id = ask.task_id.as_deref().unwrap_or(&there.id);
+    let mut progress = app.engine.progress(there.peer(app), there.session(), id, PROGRESS);
     loop {
         let ask = app.engine.read(move |r| r.ask(no)).await?;
         let number = ask.as_ref().map(|a| (a.open(), a.known.as_ref().map(|k| k.seq)));
@@ -256,7 +259,7 @@ async fn heard(
         }
         tokio::select! {
             () = watch.changed() => {}
-            () = tokio::time::sleep(PROGRESS), if seen.is_some() => looked = None,
+            () = progress.changed(), if seen.is_some() => looked = None,
             () = &mut deadline => over = true,
             () = app.shutdown.cancelled() => over = true,
         }
