@@ -41,17 +41,18 @@ impl RestError {
             status: 404,
             grpc_status: "NOT_FOUND",
             message: "there is no operation of A2A 1.0 at this path: see section 11.3 of the specification".into(),
-            details: Vec::new(),
+            details: vec![Detail::info(ErrorCode::MethodNotFound)],
             allow: None,
         }
     }
 
-    fn no_verb(allow: &'static str) -> Self {
+    /// A verb that the path does not take; `allow` lists those that it does.
+    pub fn no_verb(allow: &'static str) -> Self {
         RestError {
             status: 405,
             grpc_status: "UNIMPLEMENTED",
             message: format!("this path takes {allow}"),
-            details: Vec::new(),
+            details: vec![Detail::info(ErrorCode::MethodNotFound)],
             allow: Some(allow),
         }
     }
@@ -111,13 +112,11 @@ pub fn parse(verb: &str, path: &str, query: Option<&str>, body: &[u8]) -> Result
     let place = place(verb, path).ok_or_else(RestError::no_path)?;
     let (method, allow) = operation(verb, &place);
     let Some(method) = method else { return Err(RestError::no_verb(allow)) };
+    // A POST says all in its body: two places for one thing could contradict each other.
     let mut params = match verb {
         "POST" => of_body(body)?,
-        _ => Map::new(),
+        _ => of_query(query)?,
     };
-    for (name, value) in of_query(query)? {
-        params.entry(name).or_insert(value);
-    }
     let ids: &[(&str, &str)] = match place {
         Place::Task(id) | Place::TaskVerb(id, _) => &[("id", id)],
         Place::PushConfigs(task) => &[("taskId", task)],

@@ -15,7 +15,8 @@ use http_body_util::BodyExt;
 use percent_encoding::percent_decode_str;
 use shrooms_a2a::error::http_body;
 use shrooms_a2a::jsonrpc::{self, Id};
-use shrooms_a2a::{A2aError, ErrorCode, Method, Operation, rest, sse, version};
+use shrooms_a2a::rest::{self, RestError};
+use shrooms_a2a::{A2aError, ErrorCode, Method, Operation, sse, version};
 
 use super::frame::{Frame, Outcome};
 use super::handler::{self, Coming, Events, Reply};
@@ -110,14 +111,7 @@ async fn rpc(scope: Scope, query: Option<&str>, headers: &HeaderMap, body: &[u8]
 async fn http(scope: Scope, verb: &str, path: &str, query: Option<&str>, headers: &HeaderMap, body: &[u8]) -> Response {
     let operation = match rest::parse(verb, path, query, body) {
         Ok(operation) => operation,
-        Err(error) => {
-            let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let mut response = answer(status, media::JSON, error.to_bytes());
-            if let Some(allow) = error.allow {
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
-            }
-            return response;
-        }
+        Err(error) => return not_read(&error),
     };
     let operation = spoken(query, headers, operation.method().name()).map(|()| operation);
     run(scope, operation, Frame::Http, headers, media::of_answer(headers)).await
@@ -186,9 +180,16 @@ fn answer(status: StatusCode, media_type: &'static str, body: impl Into<Body>) -
 }
 
 fn wrong_verb(allow: &'static str) -> Response {
-    let body = http_body(405, "UNIMPLEMENTED", &format!("this address takes {allow}"), &[]);
-    let mut response = answer(StatusCode::METHOD_NOT_ALLOWED, media::JSON, body);
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    not_read(&RestError::no_verb(allow))
+}
+
+/// A request that is no operation.
+fn not_read(error: &RestError) -> Response {
+    let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut response = answer(status, media::JSON, error.to_bytes());
+    if let Some(allow) = error.allow {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    }
     response
 }
 

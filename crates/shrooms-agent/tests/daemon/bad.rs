@@ -47,12 +47,7 @@ fn bad_requests_are_refused_with_the_right_code_and_leave_nothing() {
             -32001,
         ),
         ("push notifications", call("CreateTaskPushNotificationConfig", json!({"taskId": "x"})), -32003),
-        (
-            "a stream",
-            send(json!({"messageId": "b8", "role": "ROLE_USER", "parts": part}))
-                .replace("SendMessage", "SendStreamingMessage"),
-            -32004,
-        ),
+        ("a stream of an unknown task", call("SubscribeToTask", json!({"id": "idle:nope"})), -32001),
         ("a page that is too large", call("ListTasks", json!({"pageSize": 101})), -32602),
         ("a page token of nobody's", call("ListTasks", json!({"pageToken": "zz"})), -32602),
     ];
@@ -75,9 +70,11 @@ fn bad_requests_are_refused_with_the_right_code_and_leave_nothing() {
     let answer = http::tcp(from, to, "POST", "/a2a/idle", &huge);
     let said = answer.json()["error"].clone();
     assert!(said["code"] == -32602 && said["message"].as_str().unwrap().contains("at most 1048576"), "{said}");
-    let more = format!("{{\"x\": \"{}\"}}", "y".repeat(7 << 20));
-    let answer = http::tcp(from, to, "POST", "/a2a/idle", &more);
-    assert_eq!(answer.status, 413, "{}", answer.body);
+    for (path, mebibytes) in [("/a2a/idle", 17), ("/v1/asks", 7)] {
+        let more = format!("{{\"x\": \"{}\"}}", "y".repeat(mebibytes << 20));
+        let answer = http::tcp(from, to, "POST", path, &more);
+        assert_eq!(answer.status, 413, "{}", answer.body);
+    }
     let answer = http::tcp(
         from,
         to,
@@ -92,7 +89,9 @@ fn bad_requests_are_refused_with_the_right_code_and_leave_nothing() {
     {
         let answer = http::tcp(from, to, "GET", path, "");
         assert!((400..500).contains(&answer.status), "{path}: {}", answer.status);
-        assert!(answer.json()["detail"].is_string(), "{path}: {}", answer.body);
+        let said = answer.json();
+        let what = if path.starts_with("/a2a/") { &said["error"]["message"] } else { &said["detail"] };
+        assert!(what.is_string(), "{path}: {}", answer.body);
     }
     for (name, value, status) in [("Origin", "http://evil.example", 403), ("Host", "evil.example", 421)] {
         let extra = format!("{name}: {value}\r\n");
