@@ -21,6 +21,7 @@ mod asker_cut;
 mod both;
 mod cut;
 mod example;
+mod heard;
 mod killed;
 mod lab;
 mod life;
