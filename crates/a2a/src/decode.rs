@@ -9,6 +9,31 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::{Map, Value};
 
+/// Values that one body may hold, with the names of members: in memory each takes up to a hundred times
+/// its bytes. A data part of more could not be given to a worker, whose text is bounded at 1 MiB.
+pub const MAX_VALUES: usize = 250_000;
+
+/// What is said of a body that holds more.
+pub(crate) const TOO_MANY_VALUES: &str = "the body holds more than 250000 values: send less, or the address of it";
+
+/// Whether a body holds no more values than [`MAX_VALUES`], counted before anything is made of them. Of
+/// what is not JSON it says something, and nothing worse.
+pub fn is_small_enough(body: &[u8]) -> bool {
+    let (mut values, mut in_text, mut escaped) = (1usize, false, false);
+    for byte in body {
+        match (in_text, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (true, b'"') => in_text = false,
+            (true, _) => {}
+            (false, b'"') => in_text = true,
+            (false, b',' | b':' | b'[' | b'{') => values += 1,
+            (false, _) => {}
+        }
+    }
+    values <= MAX_VALUES
+}
+
 /// The largest number that a whole-number field may hold: `int32` of `a2a.proto`.
 pub const INT32_MAX: u32 = i32::MAX as u32;
 
@@ -270,6 +295,22 @@ mod tests {
     }
 
     const RANGE: &str = "pageSize: must be a whole number from 0 to 2147483647";
+
+    #[test]
+    fn values_are_counted_and_what_stands_in_texts_is_not() {
+        let list = |n: usize| format!("[{}0]", "0,".repeat(n - 1)).into_bytes();
+        for (body, small) in [
+            (b"".to_vec(), true),
+            (list(MAX_VALUES - 1), true),
+            (list(MAX_VALUES), false),
+            (format!("{{\"a\":\"{}\"}}", ",".repeat(2 * MAX_VALUES)).into_bytes(), true),
+            (format!("{{\"a\":\"\\\"{}\"}}", "[".repeat(2 * MAX_VALUES)).into_bytes(), true),
+            (format!("{{\"a\":[{}]}}", "{\"b\":0},".repeat(MAX_VALUES / 3)).into_bytes(), false),
+            (vec![b'['; MAX_VALUES + 1], false),
+        ] {
+            assert_eq!(is_small_enough(&body), small, "{} bytes", body.len());
+        }
+    }
 
     #[test]
     fn numbers_come_as_numbers_or_as_text() {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 pub use client::{RestRequest, WriteError, segment};
 
+use crate::decode::{TOO_MANY_VALUES, is_small_enough};
 use crate::error::{A2aError, Detail, ErrorCode, http_body};
 use crate::method::Method;
 use crate::operation::Operation;
@@ -207,6 +208,9 @@ fn operation(verb: &str, place: &Place<'_>) -> (Option<Method>, &'static str) {
 fn of_body(body: &[u8]) -> Result<Map<String, Value>, A2aError> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Map::new());
+    }
+    if !is_small_enough(body) {
+        return Err(A2aError::new(ErrorCode::InvalidRequest, TOO_MANY_VALUES));
     }
     match serde_json::from_slice(body) {
         Ok(Value::Object(params)) => Ok(params),

@@ -96,6 +96,8 @@ pub(crate) struct App {
     pub(crate) config: Arc<ServerConfig>,
     /// Addresses that are listened on, as people write them.
     pub(crate) addresses: Arc<Vec<String>>,
+    /// Room for bodies as JSON, in KiB.
+    pub(crate) json: Arc<Semaphore>,
     /// Turns of bodies that are large.
     pub(crate) large: Arc<Semaphore>,
     /// The server ends: streams and waits give up.

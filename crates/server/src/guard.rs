@@ -28,6 +28,11 @@ const MAX_LARGE: usize = 16 << 20;
 /// So many of the large ones are read at once, and held in memory; the others wait for their turn
 /// within the time that their body has.
 pub(crate) const LARGE_AT_ONCE: usize = 4;
+/// A body over this is read as JSON only when there is room for it: in memory a body of many small
+/// values takes up to a hundred times its bytes.
+const SMALL: usize = 64 << 10;
+/// Bytes of bodies over [`SMALL`] that are JSON in memory at once, in KiB.
+pub(crate) const AT_ONCE_KIB: usize = 16 << 10;
 /// How long a body may take: a mesh carries megabytes in seconds.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// The header that a session's process shows its pass in.
@@ -82,6 +87,12 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
             return Err(Problem::bad("send the body as JSON, with Content-Type: application/json")
                 .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
+    }
+    if body.len() > SMALL {
+        let wanted = u32::try_from((body.len() >> 10).min(AT_ONCE_KIB)).unwrap_or(u32::MAX);
+        let turn = tokio::time::timeout(BODY_WITHIN, app.json.clone().acquire_many_owned(wanted)).await;
+        let busy = || Problem::new(Kind::Unavailable, "too many large requests at once: try again");
+        parts.extensions.insert(Arc::new(turn.map_err(|_| busy())?.map_err(|_| busy())?));
     }
     parts.extensions.insert(Caller(principal));
     parts.extensions.insert(room.map(Arc::new));

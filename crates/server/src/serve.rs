@@ -53,6 +53,7 @@ impl Server {
             engine,
             config: Arc::new(config),
             addresses: Arc::new(addresses),
+            json: Arc::new(Semaphore::new(guard::AT_ONCE_KIB)),
             large: Arc::new(Semaphore::new(guard::LARGE_AT_ONCE)),
             shutdown: CancellationToken::new(),
         };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Id, failure};
-use crate::decode::{Decode, decode};
+use crate::decode::{Decode, TOO_MANY_VALUES, decode, is_small_enough};
 use crate::error::{A2aError, ErrorCode};
 
 /// One call. `params` is unread: [`Request::params`] decodes it once the method is known.
@@ -60,6 +60,9 @@ impl Request {
     pub fn parse(bytes: &[u8]) -> Result<Request, Refused> {
         let refuse = |id, code, message: &str| Refused { id, error: A2aError::new(code, message) };
         let invalid = |id, message| refuse(id, ErrorCode::InvalidRequest, message);
+        if !is_small_enough(bytes) {
+            return Err(invalid(Id::Null, TOO_MANY_VALUES));
+        }
         let envelope: Envelope<'_> = match first_byte(bytes) {
             Some(b'{') => serde_json::from_slice(bytes).map_err(|error| {
                 if error.is_data() {
