@@ -36,7 +36,7 @@ impl RestError {
             status: 404,
             grpc_status: "NOT_FOUND",
             message: "there is no operation of A2A 1.0 at this path: see section 11.3 of the specification".into(),
-            details: Vec::new(),
+            details: vec![Detail::info(ErrorCode::MethodNotFound)],
             allow: None,
         }
     }
@@ -46,7 +46,7 @@ impl RestError {
             status: 405,
             grpc_status: "UNIMPLEMENTED",
             message: format!("this path takes {allow}"),
-            details: Vec::new(),
+            details: vec![Detail::info(ErrorCode::MethodNotFound)],
             allow: Some(allow),
         }
     }
@@ -368,5 +368,6 @@ mod tests {
         let error = parse("PUT", "/tasks/t", None, b"").unwrap_err();
         let body: Value = serde_json::from_slice(&error.to_bytes()).unwrap();
         assert_eq!((&body["error"]["code"], &body["error"]["status"]), (&json!(405), &json!("UNIMPLEMENTED")));
+        assert_eq!(body["error"]["details"][0]["reason"], "METHOD_NOT_FOUND");
     }
 }

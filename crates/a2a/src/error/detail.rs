@@ -30,7 +30,7 @@ pub struct FieldViolation {
 
 impl Detail {
     /// The ErrorInfo of a code, with no metadata.
-    pub(super) fn info(code: ErrorCode) -> Self {
+    pub(crate) fn info(code: ErrorCode) -> Self {
         Detail::ErrorInfo {
             reason: code.reason().to_owned(),
             domain: code.domain().to_owned(),

@@ -104,19 +104,22 @@ async fn rpc(scope: Scope, query: Option<&str>, headers: &HeaderMap, body: &[u8]
 }
 
 async fn http(scope: Scope, verb: &str, path: &str, query: Option<&str>, headers: &HeaderMap, body: &[u8]) -> Response {
-    let operation = match rest::parse(verb, path, query, body) {
-        Ok(operation) => operation,
+    // First: what another version means by a path and a body is not known here. Any name of 1.0 will do.
+    let media_type = media::of_answer(headers);
+    if let Err(error) = spoken(query, headers, Method::SendMessage.name()) {
+        return run(scope, Err(error), Frame::Http, headers, media_type).await;
+    }
+    match rest::parse(verb, path, query, body) {
+        Ok(operation) => run(scope, Ok(operation), Frame::Http, headers, media_type).await,
         Err(error) => {
             let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
             let mut response = answer(status, media::JSON, error.to_bytes());
             if let Some(allow) = error.allow {
                 response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
             }
-            return response;
+            response
         }
-    };
-    let operation = spoken(query, headers, operation.method().name()).map(|()| operation);
-    run(scope, operation, Frame::Http, headers, media::of_answer(headers)).await
+    }
 }
 
 /// Whether the request speaks a version that is spoken here.
@@ -182,7 +185,8 @@ fn answer(status: StatusCode, media_type: &'static str, body: impl Into<Body>) -
 }
 
 fn wrong_verb(allow: &'static str) -> Response {
-    let body = http_body(405, "UNIMPLEMENTED", &format!("this address takes {allow}"), &[]);
+    let error = A2aError::new(ErrorCode::MethodNotFound, format!("this address takes {allow}"));
+    let body = http_body(405, "UNIMPLEMENTED", &error.message, &error.details);
     let mut response = answer(StatusCode::METHOD_NOT_ALLOWED, media::JSON, body);
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
     response
