@@ -6,6 +6,8 @@ use shrooms_core::Principal;
 use shrooms_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
+use crate::a2a::Changed;
+
 /// Settings of the server that do not come from the engine.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -95,6 +97,8 @@ pub(crate) struct App {
     pub(crate) config: Arc<ServerConfig>,
     /// Addresses that are listened on, as people write them.
     pub(crate) addresses: Arc<Vec<String>>,
+    /// Since when each card is as it is.
+    pub(crate) changed: Arc<Changed>,
     /// The server ends: streams and waits give up.
     pub(crate) shutdown: CancellationToken,
 }

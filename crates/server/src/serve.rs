@@ -48,6 +48,7 @@ impl Server {
             engine,
             config: Arc::new(config),
             addresses: Arc::new(addresses),
+            changed: Arc::default(),
             shutdown: CancellationToken::new(),
         };
         Server { app, listeners }
