@@ -24,7 +24,8 @@ pub struct ServerConfig {
 
 /// The named test profile (`docs/conformance.md`): what conformance kits need that no user does.
 /// Message ids do not make messages the same, a session is meant where none is named, and files of
-/// every type are taken.
+/// every type are taken. What the daemon sees of a worker's run is not shown: it grows without a
+/// change of the task, and a kit wants two readers of a task to see the same to the byte.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The session that is meant where none is named.
