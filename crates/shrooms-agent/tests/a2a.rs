@@ -23,6 +23,7 @@ mod a2a {
     pub mod messages;
     pub mod paths;
     pub mod shape;
+    pub mod streams;
     pub mod versions;
     pub mod waits;
     pub mod wire;
