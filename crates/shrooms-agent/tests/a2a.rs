@@ -22,6 +22,7 @@ mod a2a {
     pub mod lists;
     pub mod messages;
     pub mod paths;
+    pub mod sdk;
     pub mod shape;
     pub mod streams;
     pub mod versions;
