@@ -20,6 +20,7 @@ mod a2a {
     pub mod kit;
     pub mod kit_streams;
     pub mod lists;
+    pub mod load;
     pub mod messages;
     pub mod paths;
     pub mod sdk;
