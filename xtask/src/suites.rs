@@ -59,7 +59,7 @@ impl Suite {
     }
 }
 
-pub static SUITES: [Suite; 8] = [
+pub static SUITES: [Suite; 9] = [
     Suite {
         name: "tidy",
         about: "format, clippy, house rules",
@@ -91,6 +91,12 @@ pub static SUITES: [Suite; 8] = [
         steps: mcp,
     },
     Suite {
+        name: "a2a",
+        about: "A2A: the compatibility kit restated, the rest of the specification, the official clients, load",
+        budget: Budget { full: 120, quick: None },
+        steps: a2a,
+    },
+    Suite {
         name: "claude",
         about: "the runner with the real Claude Code and the mock model",
         budget: Budget { full: 150, quick: None },
@@ -112,7 +118,7 @@ pub static SUITES: [Suite; 8] = [
 
 /// The end-to-end test files of the binary that a suite runs; `tidy` sees to it that no other one is
 /// there, unrun.
-pub const AGENT_TESTS: [&str; 3] = ["daemon", "mcp", "sessions"];
+pub const AGENT_TESTS: [&str; 4] = ["a2a", "daemon", "mcp", "sessions"];
 
 /// How many end-to-end tests run at once: each has daemons and their children, and the budget is
 /// for two cores.
@@ -204,6 +210,20 @@ fn daemon(run: Run) -> Vec<Step> {
 fn mcp(run: Run) -> Vec<Step> {
     let mut steps = vec![Step::Build(line("sh", "crates/shrooms-agent/tests/mcp/node/install.sh target/mcp-node"))];
     steps.extend(end_to_end("mcp", run.quick));
+    steps
+}
+
+/// The clients are the official SDKs of Python and JavaScript, installed as their lock files say;
+/// without python3 or node the scripts install nothing, and the tests skip themselves. Sessions run
+/// the scripted worker, which the tests look for beside the daemon.
+fn a2a(run: Run) -> Vec<Step> {
+    let tests = "crates/shrooms-agent/tests/a2a";
+    let mut steps: Vec<Step> = ["python", "node"]
+        .map(|of| Step::Build(line("sh", &format!("{tests}/{of}/install.sh target/a2a-{of}"))))
+        .into_iter()
+        .collect();
+    steps.push(Step::Build(cargo("build --locked -p shrooms-testkit --bin scripted")));
+    steps.extend(end_to_end("a2a", run.quick));
     steps
 }
 
@@ -299,6 +319,19 @@ mod tests {
                 "build cargo build --locked -p shrooms-agent --features crash-points --bin shrooms-agent",
                 "build cargo test --locked --no-run -p shrooms-agent --features crash-points --test mcp",
                 "tests cargo test --locked --no-fail-fast -p shrooms-agent --features crash-points --test mcp -- \
+                 --nocapture --test-threads=4",
+            ],
+        );
+        check(
+            "a2a",
+            false,
+            &[
+                "build sh crates/shrooms-agent/tests/a2a/python/install.sh target/a2a-python",
+                "build sh crates/shrooms-agent/tests/a2a/node/install.sh target/a2a-node",
+                "build cargo build --locked -p shrooms-testkit --bin scripted",
+                "build cargo build --locked -p shrooms-agent --features crash-points --bin shrooms-agent",
+                "build cargo test --locked --no-run -p shrooms-agent --features crash-points --test a2a",
+                "tests cargo test --locked --no-fail-fast -p shrooms-agent --features crash-points --test a2a -- \
                  --nocapture --test-threads=4",
             ],
         );

@@ -379,5 +379,6 @@ mod tests {
         let error = parse("PUT", "/tasks/t", None, b"").unwrap_err();
         let body: Value = serde_json::from_slice(&error.to_bytes()).unwrap();
         assert_eq!((&body["error"]["code"], &body["error"]["status"]), (&json!(405), &json!("UNIMPLEMENTED")));
+        assert_eq!(body["error"]["details"][0]["reason"], "METHOD_NOT_FOUND");
     }
 }

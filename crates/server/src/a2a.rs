@@ -6,6 +6,7 @@
 
 mod cancel_task;
 pub(crate) mod cards;
+mod changed;
 mod entry;
 mod files;
 mod frame;
@@ -23,6 +24,7 @@ use axum::Router;
 use axum::routing::any;
 
 use crate::app::App;
+pub(crate) use changed::Changed;
 pub(crate) use entry::refuse;
 pub(crate) use media::is_json;
 pub(crate) use parts::digest_of_text;

@@ -7,6 +7,8 @@ use shrooms_engine::Engine;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::a2a::Changed;
+
 /// Settings of the server that do not come from the engine.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -23,7 +25,8 @@ pub struct ServerConfig {
 
 /// The named test profile (`docs/conformance.md`): what conformance kits need that no user does.
 /// Message ids do not make messages the same, a session is meant where none is named, and files of
-/// every type are taken.
+/// every type are taken. What the daemon sees of a worker's run is not shown: it grows without a
+/// change of the task, and a kit wants two readers of a task to see the same to the byte.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The session that is meant where none is named.
@@ -100,6 +103,8 @@ pub(crate) struct App {
     pub(crate) json: Arc<Semaphore>,
     /// Turns of bodies that are large.
     pub(crate) large: Arc<Semaphore>,
+    /// Since when each card is as it is.
+    pub(crate) changed: Arc<Changed>,
     /// The server ends: streams and waits give up.
     pub(crate) shutdown: CancellationToken,
 }

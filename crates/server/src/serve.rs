@@ -55,6 +55,7 @@ impl Server {
             addresses: Arc::new(addresses),
             json: Arc::new(Semaphore::new(guard::AT_ONCE_KIB)),
             large: Arc::new(Semaphore::new(guard::LARGE_AT_ONCE)),
+            changed: Arc::default(),
             shutdown: CancellationToken::new(),
         };
         Server { app, listeners }

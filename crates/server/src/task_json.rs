@@ -141,7 +141,7 @@ fn to_a2a(
         // In the order in which a stream tells them.
         artifacts: shown.artifacts.then(|| made.chain(result).collect()),
         history: (shown.history != Some(0)).then_some(history),
-        metadata: Some(metadata(task, texts.place, texts.last.as_deref(), session)),
+        metadata: Some(metadata(task, texts.place, texts.last.as_deref(), session, config.profile.is_none())),
     }
 }
 
@@ -171,7 +171,8 @@ fn evidence(seen: &Evidence) -> Value {
     shown
 }
 
-fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str) -> Map<String, Value> {
+/// `with_seen`: also what the daemon saw of the work.
+fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str, with_seen: bool) -> Map<String, Value> {
     let at = |stamp: Option<Stamp>| stamp.map(|s| Value::String(Timestamp(s.wall).to_string()));
     let mut receipt = Map::new();
     for (key, stamp) in
@@ -214,7 +215,7 @@ fn metadata(task: &row::Task, place: i64, last: Option<&str>, session: &str) -> 
     if !task.require.is_empty() {
         put(keys::REQUIRE, json!(task.require));
     }
-    if task.evidence != Evidence::default() {
+    if with_seen && task.evidence != Evidence::default() {
         put(keys::EVIDENCE, evidence(&task.evidence));
         if task.evidence.cost_micros > 0 {
             put(keys::COST_USD, json!(task.evidence.cost_micros as f64 / 1e6));

@@ -47,7 +47,8 @@ fn made(word: &'static str, summary: &str, name: &str, part: &str) -> Step {
 
 /// What to do, in order.
 pub fn steps(given: Given<'_>) -> Vec<Step> {
-    let by_id = ["tck-", "test-resubscribe-message-id", "slow-"].iter().any(|p| given.message_id.starts_with(p));
+    let by_id =
+        ["tck-", "test-resubscribe-message-id", "slow-", "big-"].iter().any(|p| given.message_id.starts_with(p));
     if by_id {
         return by_message_id(given.message_id);
     }
@@ -58,6 +59,13 @@ pub fn steps(given: Given<'_>) -> Vec<Step> {
         Some(name) if name.starts_with("tck-") => by_text(name),
         _ => vec![say("done", "ok")],
     }
+}
+
+/// More than the kernel holds for a reader that does not read, which is some 2.5 MiB.
+const BIG: usize = 4 << 20;
+
+fn big() -> Step {
+    made("done", "", "big", &format!(r#"{{"text":"{}"}}"#, "x".repeat(BIG)))
 }
 
 const TEXT: &str = r#"{"text":"Generated text content"}"#;
@@ -94,6 +102,7 @@ fn by_message_id(id: &str) -> Vec<Step> {
         () if is("test-resubscribe-message-id") => {
             vec![say("working", "Working"), Step::Wait(SLOW), say("done", "Hello from TCK")]
         }
+        () if is("big-") => vec![say("working", "Working"), big()],
         () if is("slow-") => vec![say("working", "Working"), Step::Wait(FOR_LONG), say("done", "late")],
         () => vec![say("done", "Hello from TCK")],
     }

@@ -4,6 +4,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::fmt::rfc2822;
 use shrooms_a2a::card::{
     AgentCapabilities, AgentExtension, AgentInterface, AgentSkill, BINDING_HTTP_JSON, BINDING_JSONRPC,
 };
@@ -35,11 +36,10 @@ pub(crate) async fn machine(State(app): State<App>, headers: HeaderMap) -> Resul
         .collect();
     // A card has at least one skill, also on a machine that has no session yet.
     let skills = if skills.is_empty() { vec![nothing_yet()] } else { skills };
-    let newest = rows.iter().map(|r| r.session.created.wall).max().unwrap_or(0);
     let description =
         format!("The agents of {name}: one skill for each session. Name one in the metadata, or use its own address.");
     let card = card(&app, &headers, name, description, "/a2a", skills);
-    Ok(answer(&headers, &card, newest))
+    Ok(answer(&app, &headers, &card))
 }
 
 pub(crate) async fn session(app: App, name: String, headers: HeaderMap) -> Result<Response, Problem> {
@@ -57,7 +57,7 @@ pub(crate) async fn session(app: App, name: String, headers: HeaderMap) -> Resul
     let skills = vec![skill("chat", "Ask", what.clone(), &session)];
     let at = format!("/a2a/{}", session.name);
     let card = card(&app, &headers, format!("{machine}/{}", session.name), what, &at, skills);
-    Ok(answer(&headers, &card, session.created.wall))
+    Ok(answer(&app, &headers, &card))
 }
 
 fn skill(id: &str, name: &str, description: String, session: &Session) -> AgentSkill {
@@ -134,17 +134,19 @@ fn base(app: &App, headers: &HeaderMap) -> String {
     format!("http://{}", host.unwrap_or_else(first))
 }
 
-fn answer(headers: &HeaderMap, card: &AgentCard, changed: i64) -> Response {
+fn answer(app: &App, headers: &HeaderMap, card: &AgentCard) -> Response {
     let body = serde_json::to_string(card).unwrap_or_default();
-    let tag = format!("\"{}\"", Digest::of([body.as_bytes()]).short(32));
-    let asked = headers.get(header::IF_NONE_MATCH).and_then(|h| h.to_str().ok()).unwrap_or("");
-    let same = asked.split(',').map(|t| t.trim().trim_start_matches("W/")).any(|t| t == tag || t == "*");
-    let mut response = match same {
+    let digest = Digest::of([body.as_bytes()]);
+    let tag = format!("\"{}\"", digest.short(32));
+    // Its addresses are those that it was read from, and no change of the card.
+    let content = Digest::of([body.replace(&base(app, headers), "").as_bytes()]);
+    let now = app.engine.wall();
+    let since = app.changed.since(&card.name, content, now);
+    let modified = rfc9110(since.min(now.div_euclid(1000)));
+    let mut response = match is_known(headers, &tag, since) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
     };
-    let modified = jiff::Timestamp::from_millisecond(changed).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let modified = modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     for (name, value) in
         [(header::ETAG, tag.as_str()), (header::CACHE_CONTROL, CACHED), (header::LAST_MODIFIED, modified.as_str())]
     {
@@ -153,4 +155,22 @@ fn answer(headers: &HeaderMap, card: &AgentCard, changed: i64) -> Response {
         }
     }
     response
+}
+
+/// Whether the client has it: by its tag, or by a date where it names no tag (RFC 9110, 13.2.2).
+fn is_known(headers: &HeaderMap, tag: &str, since: i64) -> bool {
+    if headers.contains_key(header::IF_NONE_MATCH) {
+        let listed = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|h| h.to_str().ok());
+        let mut tags = listed.flat_map(|h| h.split(',')).map(|t| t.trim().trim_start_matches("W/"));
+        return tags.any(|t| t == tag || t == "*");
+    }
+    let date = headers.get(header::IF_MODIFIED_SINCE).and_then(|h| h.to_str().ok());
+    let date = date.and_then(|date| rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
+    date.is_some_and(|date| date.as_second() >= since)
+}
+
+/// A moment as HTTP writes it.
+fn rfc9110(second: i64) -> String {
+    let moment = jiff::Timestamp::from_second(second).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&moment).unwrap_or_default()
 }

@@ -109,12 +109,15 @@ async fn rpc(scope: Scope, query: Option<&str>, headers: &HeaderMap, body: &[u8]
 }
 
 async fn http(scope: Scope, verb: &str, path: &str, query: Option<&str>, headers: &HeaderMap, body: &[u8]) -> Response {
-    let operation = match rest::parse(verb, path, query, body) {
-        Ok(operation) => operation,
-        Err(error) => return not_read(&error),
-    };
-    let operation = spoken(query, headers, operation.method().name()).map(|()| operation);
-    run(scope, operation, Frame::Http, headers, media::of_answer(headers)).await
+    // First: what another version means by a path and a body is not known here. Any name of 1.0 will do.
+    let media_type = media::of_answer(headers);
+    if let Err(error) = spoken(query, headers, Method::SendMessage.name()) {
+        return run(scope, Err(error), Frame::Http, headers, media_type).await;
+    }
+    match rest::parse(verb, path, query, body) {
+        Ok(operation) => run(scope, Ok(operation), Frame::Http, headers, media_type).await,
+        Err(error) => not_read(&error),
+    }
 }
 
 /// Whether the request speaks a version that is spoken here.

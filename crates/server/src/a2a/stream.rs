@@ -64,9 +64,11 @@ struct Following {
     app: App,
     follow: Follow,
     until: Until,
-    /// As it was last told.
+    /// As it was last told, without its artifacts: a reader may stay for long, and they may be large.
     row: row::Task,
     told: Task,
+    /// The artifacts that were told, by their ids: one that is there does not change.
+    known: Vec<String>,
     ready: VecDeque<StreamResponse>,
     /// Whether there will be a task to show is not known yet; by then it is shown.
     held: Option<(Pin<Box<Sleep>>, VecDeque<StreamResponse>)>,
@@ -80,9 +82,11 @@ impl Following {
         let no = task.no;
         let row = app.engine.read(move |r| r.task_no(no)).await.map_err(refused)?;
         let row = row.ok_or_else(|| A2aError::task_not_found(&task.id))?;
-        let told = task_json::show(&app, row.clone(), shown).await.map_err(refused)?;
-        let ready = VecDeque::from([StreamResponse::Task(told.clone())]);
-        let mut following = Following { app, follow, until, row, told, ready, held: None, over: false };
+        let task = task_json::show(&app, row.clone(), shown).await.map_err(refused)?;
+        let known = task.artifacts.iter().flatten().map(|a| a.artifact_id.clone()).collect();
+        let told = Task { artifacts: None, ..task.clone() };
+        let ready = VecDeque::from([StreamResponse::Task(task)]);
+        let mut following = Following { app, follow, until, row, told, known, ready, held: None, over: false };
         following.over = following.is_over();
         Ok(following)
     }
@@ -104,7 +108,9 @@ impl Following {
     fn look_at_first_word(&mut self) {
         if let Some((_, mut first)) = self.held.take_if(|_| self.row.has_spoken()) {
             if self.row.direct {
+                // The message is all that is told (specification 3.1.2): there is no task to update.
                 first = VecDeque::from([StreamResponse::Message(task_json::direct(self.told.clone()))]);
+                self.ready.clear();
             }
             first.append(&mut self.ready);
             self.ready = first;
@@ -158,13 +164,16 @@ impl Following {
 
     async fn changed(&mut self, row: &row::Task) -> Result<(), A2aError> {
         let shown = Shown { history: Some(0), artifacts: true };
-        let task = task_json::show(&self.app, row.clone(), shown).await.map_err(refused)?;
-        let known = std::mem::take(&mut self.told.artifacts).unwrap_or_default();
-        for artifact in task.artifacts.iter().flatten().filter(|a| !known.contains(a)) {
+        let mut task = task_json::show(&self.app, row.clone(), shown).await.map_err(refused)?;
+        for artifact in task.artifacts.take().into_iter().flatten() {
+            if self.known.contains(&artifact.artifact_id) {
+                continue;
+            }
+            self.known.push(artifact.artifact_id.clone());
             self.ready.push_back(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
                 task_id: task.id.clone(),
                 context_id: row.context.clone(),
-                artifact: artifact.clone(),
+                artifact,
                 append: false,
                 last_chunk: true,
                 metadata: None,

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use shrooms_a2a::types::{GetTaskParams, ListTasksParams, SendConfiguration, SendMessageParams, TaskIdParams};
-use shrooms_a2a::{
-    ErrorCode, Message, PartContent, Role, SendMessageResponse, StreamResponse, Task, TaskState,
-};
+use shrooms_a2a::{ErrorCode, Message, PartContent, Role, SendMessageResponse, StreamResponse, Task, TaskState};
 use shrooms_outbound::{Agent, AgentOptions, Binding, CallError, Outbound, Peer};
 
 use crate::sdk::{self, Sdk};
@@ -48,12 +46,7 @@ fn serve(sdk: &Sdk) -> Server {
 }
 
 fn peer(server: &Server) -> Peer {
-    Peer {
-        name: "127.0.0.1".into(),
-        addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
-        port: server.port,
-        bind: None,
-    }
+    Peer { name: "127.0.0.1".into(), addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)], port: server.port, bind: None }
 }
 
 /// A message whose id begins with the behaviour, and is used once.

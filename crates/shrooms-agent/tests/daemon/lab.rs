@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,6 +18,9 @@ use crate::http::{self, Answer};
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_shrooms-agent");
 /// How long anything that should happen may take on a busy machine.
 pub const SOON: Duration = Duration::from_secs(30);
+
+/// Where machines listen, unless a test says otherwise.
+const PORT: u16 = 7387;
 
 static NEXT: AtomicU16 = AtomicU16::new(1);
 
@@ -62,26 +65,32 @@ impl Lab {
     /// Machines of these names, not started yet.
     pub fn idle(names: &[&str]) -> Lab {
         let dir = tempfile::Builder::new().prefix("shrooms-test-").tempdir().unwrap();
-        let (pid, lab) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        // 127.(64..127).x.y: far from what anybody uses, different for every lab of every run. Where
+        // another run has come to the same, somebody answers there.
+        let net = 64 + u8::try_from(std::process::id() % 64).unwrap();
+        let of = |lab: u16, machine: u8| Ipv4Addr::new(127, net, u8::try_from(lab % 250).unwrap() + 1, 10 + machine);
+        let lab = std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed))
+            .find(|lab| TcpStream::connect((of(*lab, 0), PORT)).is_err())
+            .unwrap();
         let mesh = dir.path().join("mesh.toml");
         let mut text = String::new();
         let mut machines = Vec::new();
         for (i, name) in names.iter().enumerate() {
-            // 127.(64..127).x.y: far from what anybody uses, different for every lab of every run.
-            let net = 64 + u8::try_from(pid % 64).unwrap();
-            let address = IpAddr::V4(Ipv4Addr::new(127, net, u8::try_from(lab % 250).unwrap() + 1, 10 + i as u8));
+            let address = IpAddr::V4(of(lab, i as u8));
             text.push_str(&format!("[[machine]]\nname = \"{name}\"\nmesh = \"home\"\naddresses = [\"{address}\"]\n\n"));
-            machines.push(Machine {
+            let mut machine = Machine {
                 name: name.to_string(),
                 address,
-                port: 7387,
+                port: PORT,
                 state: dir.path().join(name),
                 mesh: mesh.clone(),
                 child: None,
                 through: Vec::new(),
                 say_port: true,
-                extra: vec!["--allow-scripted".into(), "--stop-grace".into(), "0.3".into()],
-            });
+                extra: Vec::new(),
+            };
+            machine.with(&["--allow-scripted", "--stop-grace", "0.3"]);
+            machines.push(machine);
         }
         fs::write(&mesh, text).unwrap();
         Lab { dir, machines }
@@ -162,6 +171,11 @@ impl Machine {
     pub fn start_without_port(&mut self) {
         self.say_port = false;
         self.start();
+    }
+
+    /// More words on the command line of this daemon, which was not started yet.
+    pub fn with(&mut self, words: &[&str]) {
+        self.extra.extend(words.iter().map(|w| w.to_string()));
     }
 
     /// What this machine, which was not started yet, knows of machines: names and addresses.
