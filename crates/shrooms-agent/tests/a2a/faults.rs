@@ -102,7 +102,6 @@ fn the_same_fault_is_said_alike_on_both_bindings() {
                 &[],
             ),
             case("the extended card", "GetExtendedAgentCard", json!({}), NOT_DONE, &[]),
-            case("a file where none are taken", "SendMessage", with_parts(json!([{"raw": "dGNr"}])), TYPE, &[]),
             case(
                 "a result of no type that there is",
                 "SendMessage",
