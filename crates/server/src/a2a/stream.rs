@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::stream;
 use serde_json::json;
@@ -70,6 +71,8 @@ struct Following {
     /// The artifacts that were told, by their ids: one that is there does not change.
     known: Vec<String>,
     ready: VecDeque<StreamResponse>,
+    /// What was said before it was told that the worker works.
+    early: Vec<(Arc<str>, bool)>,
     /// Whether there will be a task to show is not known yet; by then it is shown.
     held: Option<(Pin<Box<Sleep>>, VecDeque<StreamResponse>)>,
     over: bool,
@@ -86,7 +89,8 @@ impl Following {
         let known = task.artifacts.iter().flatten().map(|a| a.artifact_id.clone()).collect();
         let told = Task { artifacts: None, ..task.clone() };
         let ready = VecDeque::from([StreamResponse::Task(task)]);
-        let mut following = Following { app, follow, until, row, told, known, ready, held: None, over: false };
+        let mut following =
+            Following { app, follow, until, row, told, known, ready, early: Vec::new(), held: None, over: false };
         following.over = following.is_over();
         Ok(following)
     }
@@ -153,6 +157,8 @@ impl Following {
                 }
                 // From before the read.
                 Ok(News::Task(_)) => {}
+                // That it begins to work is committed a moment after it may have begun to speak.
+                Ok(News::Words { text, anew }) if self.row.delivered.is_none() => self.early.push((text, anew)),
                 Ok(News::Words { text, anew }) => self.ready.push_back(self.words(&text, anew)),
                 Err(_) => {
                     tracing::info!(task = self.row.id, "a reader is too slow: its stream ends, it may subscribe again");
@@ -186,6 +192,10 @@ impl Following {
             metadata: task.metadata.clone(),
         }));
         self.row = row.clone();
+        let early = std::mem::take(&mut self.early);
+        for (text, anew) in early.into_iter().filter(|_| !row.has_outcome()) {
+            self.ready.push_back(self.words(&text, anew));
+        }
         self.told = task;
         self.over = self.is_over();
         self.look_at_first_word();
