@@ -28,7 +28,7 @@ fn cards_are_complete_and_cached_by_content() {
         assert_eq!(card["supportedInterfaces"][0]["url"], format!("http://{to}{url}"));
         assert_eq!(card["supportedInterfaces"][0]["protocolBinding"], "JSONRPC");
         assert_eq!(card["supportedInterfaces"][0]["protocolVersion"], "1.0");
-        assert_eq!(card["capabilities"]["streaming"], false);
+        assert_eq!(card["capabilities"]["streaming"], true);
         assert_eq!(card["capabilities"]["extensions"][0]["required"], false);
         for field in ["description", "version", "defaultInputModes", "defaultOutputModes", "skills"] {
             assert!(!card[field].is_null() && card[field] != json!([]), "{field}: {card}");
