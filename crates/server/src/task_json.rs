@@ -121,9 +121,16 @@ fn to_a2a(
     let result = result.map(|text| result_artifact(config, task, vec![Part::text(text)]));
     let made = task.made.iter().zip(texts.made);
     let made = made.map(|(made, parts)| artifact(made.id.clone(), made.name.clone(), kept_parts(&parts)));
+    let mut questions = 0;
     let asked = texts.asked.into_iter().map(|asked| {
         let parts = asked.parts.map_or_else(|| vec![Part::text(asked.text)], |parts| kept_parts(&parts));
-        message(config.sent_id(&asked.mid).to_string(), Role::User, parts)
+        match asked.mid {
+            Some(mid) => message(config.sent_id(&mid).to_string(), Role::User, parts),
+            None => {
+                questions += 1;
+                message(format!("{}-question-{questions}", config.sent_id(&task.mid)), Role::Agent, parts)
+            }
+        }
     });
     let mut history: Vec<Message> = asked.collect();
     if let Some(newest) = shown.history {

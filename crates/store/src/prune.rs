@@ -124,8 +124,8 @@ fn drop_task(tx: &Transaction<'_>, age: &Age<'_>, task: &Task, ended: Stamp) -> 
     for no in [Some(task.request), task.question, task.result, task.last_words] {
         text(tx, no)?;
     }
-    for made in &task.made {
-        text(tx, Some(made.parts))?;
+    for no in task.questions.iter().copied().chain(task.made.iter().map(|m| m.parts)) {
+        text(tx, Some(no))?;
     }
     let messages: Vec<Message> = rows(tx, "message", "SELECT row FROM message WHERE task = ?1", &[&task.no.0])?;
     for mut message in messages {

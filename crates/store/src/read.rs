@@ -24,10 +24,11 @@ pub struct Reader {
     idle: Mutex<Vec<Connection>>,
 }
 
-/// A message of a task's asker.
+/// Something that was said in a task: by its asker, or a question of its worker that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskedText {
-    pub mid: String,
+    /// The message's id; `None` = the worker asked.
+    pub mid: Option<String>,
     pub text: String,
     /// Its parts, where they are not that one text.
     pub parts: Option<String>,
@@ -36,7 +37,8 @@ pub struct AskedText {
 /// A task's texts, for those who show it.
 #[derive(Clone, Debug, Default)]
 pub struct TaskTexts {
-    /// The request and what the asker sent later, in order.
+    /// The request, and what was said later, in order. An open question is not among it: that is said
+    /// now.
     pub asked: Vec<AskedText>,
     /// The result or the open question.
     pub words: Option<String>,
@@ -416,17 +418,29 @@ fn text_of(db: &Connection, no: i64) -> Result<String, StoreError> {
     Ok(s.query_row([no], |r| r.get(0))?)
 }
 
-/// What a task's asker said, in order.
+/// What was said in a task, in order.
 fn asked_of(db: &Connection, task: &Task) -> Result<Vec<AskedText>, StoreError> {
     let mut s = db.prepare_cached("SELECT row FROM message WHERE task = ?1 ORDER BY no")?;
     let rows = s.query_map([task.no.0], |r| r.get::<_, String>(0))?;
+    let past = task.questions.len() - usize::from(task.awaits_asker() && !task.questions.is_empty());
+    let mut questions = task.questions.iter().take(past).peekable();
+    let question = |text: TextRef| -> Result<AskedText, StoreError> {
+        Ok(AskedText { mid: None, text: text_of(db, text.no)?, parts: None })
+    };
     let mut asked = Vec::new();
     for row in rows {
         let message: Message = parse("message", &row?)?;
+        // Rows are numbered in the order in which they came, texts among them.
+        while let Some(earlier) = questions.next_if(|q| q.no < message.no.0) {
+            asked.push(question(*earlier)?);
+        }
         if let Some(text) = message.text {
             let parts = message.parts.map(|parts| text_of(db, parts.no)).transpose()?;
-            asked.push(AskedText { mid: message.mid, text: text_of(db, text.no)?, parts });
+            asked.push(AskedText { mid: Some(message.mid), text: text_of(db, text.no)?, parts });
         }
+    }
+    for last in questions {
+        asked.push(question(*last)?);
     }
     Ok(asked)
 }

@@ -152,7 +152,7 @@ fn what_was_committed_is_there_after_a_reopening_and_the_same_message_is_known()
     let task = reader.task("a:m1").unwrap().unwrap();
     let texts = reader.texts(&task, true, true).unwrap();
     assert_eq!(texts.words.as_deref(), Some("done"));
-    assert_eq!(texts.asked, [crate::AskedText { mid: "m1".into(), text: "one".into(), parts: None }]);
+    assert_eq!(texts.asked, [crate::AskedText { mid: Some("m1".into()), text: "one".into(), parts: None }]);
     assert_eq!(reader.session_named("a").unwrap().unwrap().name, "a");
     assert!(reader.session_named("b").unwrap().is_none() && reader.task("a:x").unwrap().is_none());
 }

@@ -229,6 +229,7 @@ impl Desk {
             dispatched: false,
             blocked: false,
             question: None,
+            questions: Vec::new(),
             last_words: None,
             made: Vec::new(),
             direct: false,

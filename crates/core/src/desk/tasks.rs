@@ -179,6 +179,11 @@ impl Desk {
             t.waiting = false;
             t.hushed = None;
             t.question = Some(text);
+            t.questions.push(text);
+            // What was asked long ago is not worth an ever larger row.
+            if t.questions.len() > MAX_QUESTIONS {
+                t.questions.remove(0);
+            }
             t.dispatched = true;
             t.changed = now.stamp();
             t.seq += 1;
@@ -325,6 +330,8 @@ impl Desk {
     }
 }
 
+/// Questions of a worker that its task shows: the newest.
+pub const MAX_QUESTIONS: usize = 50;
 /// Things that one task may have made.
 pub const MAX_MADE: usize = 20;
 /// Bytes of all that one task has made, as the wire has them: a file of 10 MiB in base64, and some

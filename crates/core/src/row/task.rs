@@ -84,6 +84,9 @@ pub struct Task {
     /// What it needs, kept after the answer for the worker's next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<TextRef>,
+    /// All that its worker asked, in order, the open question too: they are part of what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<TextRef>,
     /// Messages from the asker that the worker has not read yet.
     #[serde(default)]
     pub pending: u32,

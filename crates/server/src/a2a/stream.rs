@@ -169,7 +169,9 @@ impl Following {
     }
 
     async fn changed(&mut self, row: &row::Task) -> Result<(), A2aError> {
-        let shown = Shown { history: Some(0), artifacts: true };
+        // What was made may be large, and is read when there is more of it.
+        let artifacts = row.made.len() > self.row.made.len() || !row.open();
+        let shown = Shown { history: Some(0), artifacts };
         let mut task = task_json::show(&self.app, row.clone(), shown).await.map_err(refused)?;
         for artifact in task.artifacts.take().into_iter().flatten() {
             if self.known.contains(&artifact.artifact_id) {

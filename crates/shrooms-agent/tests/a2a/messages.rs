@@ -78,6 +78,7 @@ fn an_ended_task_takes_nothing_more_and_says_where_to_go() {
 fn as_much_history_comes_back_as_was_asked_for_from_every_operation() {
     let world = plain(&["w"]);
     let w = world.session("w");
+    let asked = "Input required";
     for binding in BOTH {
         let first = w.task(binding, &message(&format!("tck-input-required-{binding:?}"), "one"));
         w.task(binding, &follow_up(&format!("tck-input-required-2-{binding:?}"), "two", &first));
@@ -86,11 +87,11 @@ fn as_much_history_comes_back_as_was_asked_for_from_every_operation() {
             Some(history.iter().map(|m| m["parts"][0]["text"].as_str().unwrap().to_string()).collect())
         };
         for (n, (length, want)) in [
-            (Value::Null, Some(vec!["one", "two", "three"])),
+            (Value::Null, Some(vec!["one", asked, "two", asked, "three"])),
             (json!(0), None),
             (json!(1), Some(vec!["three"])),
-            (json!(2), Some(vec!["two", "three"])),
-            (json!(1000), Some(vec!["one", "two", "three"])),
+            (json!(3), Some(vec!["two", asked, "three"])),
+            (json!(1000), Some(vec!["one", asked, "two", asked, "three"])),
         ]
         .into_iter()
         .enumerate()
@@ -266,7 +267,7 @@ fn a_message_sent_again_is_the_same_task_whatever_it_comes_by() {
     let answer = follow_up("tck-input-required-2", "more", &task);
     for binding in [JsonRpc, HttpJson, JsonRpc] {
         let answered = w.task(binding, &answer);
-        assert_eq!(answered["history"].as_array().unwrap().len(), 2, "{answered}");
+        assert_eq!(answered["history"].as_array().unwrap().len(), 3, "{answered}");
     }
     let done = follow_up("tck-complete-task-3", "done", &task);
     let ended = w.task(HttpJson, &done);
@@ -373,5 +374,40 @@ fn an_acknowledged_task_says_so() {
         for task in [&acknowledged, &w.get(binding, &task)] {
             assert_eq!((state(task), &task["metadata"]["shrooms/acknowledged"]), ("COMPLETED", &json!(true)));
         }
+    }
+}
+
+#[test]
+fn a_question_is_in_the_history_once_it_is_answered() {
+    let world = plain(&["w"]);
+    let w = world.session("w");
+    for binding in BOTH {
+        let said = |task: &Value| -> Vec<String> {
+            let said = task["history"].as_array().unwrap().iter();
+            said.map(|m| format!("{} {}", m["role"].as_str().unwrap(), m["parts"][0]["text"].as_str().unwrap()))
+                .collect()
+        };
+        let ask = with(&format!("tck-input-required-{binding:?}"), |p| p["message"]["parts"][0]["text"] = json!("one"));
+        let asks = w.good(binding, "SendMessage", &ask)["task"].clone();
+        assert_eq!(said(&asks), ["ROLE_USER one"], "the open question is the status");
+        let mut last = asks.clone();
+        for (behaviour, text) in [("tck-input-required", "two"), ("tck-complete-task", "three")] {
+            let more = with(&format!("{behaviour}-{text}-{binding:?}"), |p| {
+                p["message"]["parts"][0]["text"] = json!(text);
+                p["message"]["taskId"] = asks["id"].clone();
+            });
+            last = w.good(binding, "SendMessage", &more)["task"].clone();
+        }
+        let whole = [
+            "ROLE_USER one",
+            "ROLE_AGENT Input required",
+            "ROLE_USER two",
+            "ROLE_AGENT Input required",
+            "ROLE_USER three",
+        ];
+        assert_eq!(said(&last), whole);
+        let ids: std::collections::BTreeSet<&str> =
+            last["history"].as_array().unwrap().iter().map(|m| m["messageId"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), whole.len());
     }
 }
