@@ -12,7 +12,7 @@ mod task;
 mod time;
 
 pub use event::{SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
-pub use message::{Message, Role};
+pub use message::{MAX_PARTS, Message, Role};
 pub use params::{
     DEFAULT_PAGE_SIZE, GetTaskParams, ListTasksParams, ListTasksResult, MAX_PAGE_SIZE, SendConfiguration,
     SendMessageParams, TaskIdParams,

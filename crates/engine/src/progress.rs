@@ -18,7 +18,12 @@ pub struct Progress {
     /// Between two looks where nothing says when.
     otherwise: Duration,
     state: State,
+    /// Something happened that was not told yet.
+    news: bool,
 }
+
+/// Between two changes that are told: a machine must not set the pace of this one.
+const LEAST: Duration = Duration::from_millis(200);
 
 enum State {
     New,
@@ -32,7 +37,7 @@ impl Engine {
     /// followed, each `otherwise` is taken for one.
     pub fn progress(&self, peer: Peer, session: &str, id: &str, otherwise: Duration) -> Progress {
         let (session, id) = (session.to_string(), id.to_string());
-        Progress { inner: self.0.clone(), peer, session, id, otherwise, state: State::New }
+        Progress { inner: self.0.clone(), peer, session, id, otherwise, state: State::New, news: false }
     }
 }
 
@@ -41,6 +46,11 @@ impl Progress {
     /// nothing can be missed any more. Nothing is lost when the call is dropped.
     pub async fn changed(&mut self) {
         loop {
+            if self.news {
+                tokio::time::sleep(LEAST).await;
+                self.news = false;
+                return;
+            }
             match &mut self.state {
                 State::New => {
                     self.state = match self.follow().await {
@@ -51,10 +61,10 @@ impl Progress {
                 State::Following(follow) => match follow.next().await {
                     // What the worker says meanwhile changes nothing.
                     Ok(Some(StreamResponse::ArtifactUpdate(_))) => {}
-                    Ok(Some(_)) => return,
+                    Ok(Some(_)) => self.news = true,
                     Ok(None) => {
                         self.state = State::Not;
-                        return;
+                        self.news = true;
                     }
                     Err(error) => {
                         tracing::debug!(%error, task = self.id, "a task cannot be followed: it is looked at by time");

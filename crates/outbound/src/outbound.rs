@@ -61,7 +61,7 @@ impl Outbound {
     pub async fn get_task(&self, peer: &Peer, session: &str, id: &str) -> Result<Task, CallError> {
         // Without the history: what was asked is known here, and may be long.
         let params = GetTaskParams { id: id.to_owned(), history_length: Some(0), ..GetTaskParams::default() };
-        self.task(peer, session, Method::GetTask, &params).await
+        self.task(peer, session, Method::GetTask, id, &params).await
     }
 
     /// Cancels a task.
@@ -70,7 +70,7 @@ impl Outbound {
     /// By what may have happened; see [`CallError`].
     pub async fn cancel_task(&self, peer: &Peer, session: &str, id: &str) -> Result<Task, CallError> {
         let params = TaskIdParams { id: id.to_owned(), ..TaskIdParams::default() };
-        self.task(peer, session, Method::CancelTask, &params).await
+        self.task(peer, session, Method::CancelTask, id, &params).await
     }
 
     /// Says that the asker has the result.
@@ -79,7 +79,7 @@ impl Outbound {
     /// By what may have happened; see [`CallError`].
     pub async fn ack_task(&self, peer: &Peer, session: &str, id: &str) -> Result<Task, CallError> {
         let params = TaskIdParams { id: id.to_owned(), ..TaskIdParams::default() };
-        self.task(peer, session, Method::AckTask, &params).await
+        self.task(peer, session, Method::AckTask, id, &params).await
     }
 
     /// Gets a JSON value. `path` begins with `/`; its parts are encoded already.
@@ -127,10 +127,17 @@ impl Outbound {
         peer: &Peer,
         session: &str,
         method: Method,
+        id: &str,
         params: &T,
     ) -> Result<Task, CallError> {
         let result = self.call(peer, session, method, params, CALL_TIMEOUT).await?;
-        jsonrpc::task_result(result).map_err(|why| unsure(peer, &format!("its answer is not a task: {why}")))
+        let task = jsonrpc::task_result(result);
+        let task = task.map_err(|why| unsure(peer, &format!("its answer is not a task: {why}")))?;
+        // Another task's state would be shown, and kept, as this one's.
+        match task.id == id {
+            true => Ok(task),
+            false => Err(unsure(peer, "it answers with another task than was asked for")),
+        }
     }
 
     async fn call<T: Serialize>(

@@ -40,7 +40,7 @@ fn rpc_result(result: &str) -> Act {
 /// Gets task `t` from a server that does this.
 async fn got(act: Act) -> Result<String, CallError> {
     let (port, server) = serve(HOME, vec![act]);
-    let got = outbound().get_task(&peer(port), "tests", "t").await;
+    let got = outbound().get_task(&peer(port), "tests", "tests:m-1").await;
     server.join().unwrap();
     got.map(|task| task.id)
 }
@@ -83,13 +83,13 @@ async fn the_other_methods_name_their_task() {
 async fn nothing_left_only_when_no_connection_was_made() {
     // A port that nothing listens on.
     let port = TcpListener::bind((HOME, 0)).unwrap().local_addr().unwrap().port();
-    let refused = outbound().get_task(&peer(port), "tests", "t").await;
+    let refused = outbound().get_task(&peer(port), "tests", "tests:m-1").await;
     assert!(matches!(&refused, Err(CallError::Away(why)) if why.contains("refused")), "{refused:?}");
     // A source address that this machine does not have.
     let bind = Some("192.0.2.1".parse().unwrap());
-    let unbound = outbound().get_task(&Peer { bind, ..peer(port) }, "tests", "t").await;
+    let unbound = outbound().get_task(&Peer { bind, ..peer(port) }, "tests", "tests:m-1").await;
     assert!(matches!(&unbound, Err(CallError::Away(_))), "{unbound:?}");
-    let nowhere = outbound().get_task(&peer_at(&[], port), "tests", "t").await;
+    let nowhere = outbound().get_task(&peer_at(&[], port), "tests", "tests:m-1").await;
     assert!(matches!(&nowhere, Err(CallError::Away(_))), "{nowhere:?}");
     for path in ["", "@192.0.2.1/", "v1/status"] {
         let odd = outbound().get_json(&peer(port), path, CALL_TIMEOUT).await;
@@ -113,7 +113,7 @@ async fn a_machine_that_swallows_the_connection_is_away() {
         held.push(stream);
         assert!(held.len() < 64, "the queue does not fill");
     }
-    let swallowed = outbound().get_task(&peer(address.port()), "tests", "t").await;
+    let swallowed = outbound().get_task(&peer(address.port()), "tests", "tests:m-1").await;
     assert!(matches!(&swallowed, Err(CallError::Away(_))), "{swallowed:?}");
 }
 
@@ -135,6 +135,18 @@ async fn once_connected_no_answer_is_unsure() {
     let port = listener.local_addr().unwrap().port();
     let late = outbound().get_json(&peer(port), "/", Duration::from_millis(100)).await;
     assert!(matches!(&late, Err(CallError::Unsure(why)) if why.contains("within")), "{late:?}");
+}
+
+#[tokio::test]
+async fn another_task_than_was_asked_for_is_no_answer() {
+    let other = TASK.replace("m-1", "m-2");
+    for act in [rpc_result(&other), rpc_result(&format!(r#"{{"task":{other}}}"#))] {
+        let got = got(act).await;
+        assert!(matches!(&got, Err(CallError::Unsure(why)) if why.contains("another task")), "{got:?}");
+    }
+    let many = format!(r#"{{"id":"tests:m-1","x":[{}0]}}"#, "0,".repeat(300_000));
+    let got = got(rpc_result(&many)).await;
+    assert!(matches!(&got, Err(CallError::Unsure(why)) if why.contains("too many values")), "{got:?}");
 }
 
 #[tokio::test]
@@ -190,7 +202,7 @@ async fn addresses_are_tried_in_order_and_the_source_address_is_the_bound_one() 
     let to = peer_at(&["127.0.0.2", HOME], port);
     for bind in ["127.0.0.3", "127.0.0.4"] {
         let bind: IpAddr = bind.parse().unwrap();
-        outbound.get_task(&Peer { bind: Some(bind), ..to.clone() }, "tests", "t").await.unwrap();
+        outbound.get_task(&Peer { bind: Some(bind), ..to.clone() }, "tests", "tests:m-1").await.unwrap();
     }
     let from: Vec<_> = server.join().unwrap().into_iter().map(|seen| seen.from.unwrap().to_string()).collect();
     assert_eq!(from, ["127.0.0.3", "127.0.0.4"]);

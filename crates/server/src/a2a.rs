@@ -28,6 +28,7 @@ pub(crate) use changed::Changed;
 pub(crate) use entry::refuse;
 pub(crate) use media::is_json;
 pub(crate) use parts::digest_of_text;
+pub(crate) use stream::EVENTS_KIB;
 
 /// The endpoint's routes: all below `/a2a` is one handler's, which splits raw paths itself.
 pub(crate) fn routes() -> Router<App> {

@@ -101,6 +101,8 @@ pub(crate) struct App {
     pub(crate) addresses: Arc<Vec<String>>,
     /// Room for bodies as JSON, in KiB.
     pub(crate) json: Arc<Semaphore>,
+    /// Room for events of streams that are large, in KiB.
+    pub(crate) events: Arc<Semaphore>,
     /// Turns of bodies that are large.
     pub(crate) large: Arc<Semaphore>,
     /// Since when each card is as it is.

@@ -54,6 +54,7 @@ impl Server {
             config: Arc::new(config),
             addresses: Arc::new(addresses),
             json: Arc::new(Semaphore::new(guard::AT_ONCE_KIB)),
+            events: Arc::new(Semaphore::new(a2a::EVENTS_KIB)),
             large: Arc::new(Semaphore::new(guard::LARGE_AT_ONCE)),
             changed: Arc::default(),
             shutdown: CancellationToken::new(),

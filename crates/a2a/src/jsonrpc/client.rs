@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Id;
-use crate::decode::{Invalid, decode};
+use crate::decode::{Invalid, decode, is_small_enough};
 use crate::error::RemoteError;
 use crate::method::Method;
 use crate::types::Task;
@@ -45,6 +45,9 @@ pub fn request<T: Serialize + ?Sized>(id: &Id, method: Method, params: &T) -> Re
 /// The agent's refusal, or that this is no answer to the call.
 pub fn parse_response(bytes: &[u8], id: &Id) -> Result<Value, ResponseError> {
     let malformed = ResponseError::Malformed;
+    if !is_small_enough(bytes) {
+        return Err(malformed("it holds too many values"));
+    }
     let answer: Value = serde_json::from_slice(bytes).map_err(|_| malformed("it is not JSON"))?;
     let Value::Object(mut answer) = answer else {
         return Err(malformed("it is not an object"));

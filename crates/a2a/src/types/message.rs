@@ -41,6 +41,10 @@ impl Decode for Role {
     }
 }
 
+/// Parts that one message may have: more is no message that anybody writes, and each is shown to every
+/// reader of its task.
+pub const MAX_PARTS: usize = 1_000;
+
 /// One message. On reading, `message_id` and `parts` are never empty.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,6 +106,9 @@ impl Decode for Message {
         if message.parts.is_empty() {
             return Err(fields.invalid("parts", "must hold at least one part"));
         }
+        if message.parts.len() > MAX_PARTS {
+            return Err(fields.invalid("parts", format!("must hold at most {MAX_PARTS} parts")));
+        }
         Ok(message)
     }
 }
@@ -145,6 +152,8 @@ mod tests {
         check(json!({"messageId": 5}), Err("messageId: must be a string"));
         check(json!({"parts": null}), Err("parts: is required"));
         check(json!({"parts": []}), Err("parts: must hold at least one part"));
+        let many = vec![json!({"text": "a"}); MAX_PARTS + 1];
+        check(json!({"parts": many}), Err("parts: must hold at most 1000 parts"));
         check(json!({"role": null}), Err("role: is required"));
     }
 

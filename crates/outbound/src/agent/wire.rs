@@ -118,6 +118,9 @@ pub(super) fn result(binding: Binding, name: &str, answer: &Answer) -> Result<Va
         Binding::HttpJson if answer.body.is_empty() => Ok(Value::Null),
         Binding::HttpJson => {
             let not_json = |_| CallError::Unsure(format!("{name}: its answer is not JSON"));
+            if !shrooms_a2a::decode::is_small_enough(&answer.body) {
+                return Err(CallError::Unsure(format!("{name}: its answer holds too many values")));
+            }
             serde_json::from_slice(&answer.body).map_err(not_json)
         }
     }

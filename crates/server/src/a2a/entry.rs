@@ -122,7 +122,9 @@ async fn http(scope: Scope, verb: &str, path: &str, query: Option<&str>, headers
 
 /// Whether the request speaks a version that is spoken here.
 fn spoken(query: Option<&str>, headers: &HeaderMap, method: &str) -> Result<(), A2aError> {
-    let of_header = headers.get(version::HEADER).map(|v| v.to_str().unwrap_or("?").to_string());
+    // Two are no version, also where one of them is spoken.
+    let named: Vec<&str> = headers.get_all(version::HEADER).iter().map(|v| v.to_str().unwrap_or("?")).collect();
+    let of_header = (!named.is_empty()).then(|| named.join(", "));
     let of_query = query.and_then(version_in_query);
     version::negotiate(of_header.as_deref(), of_query.as_deref(), method, false)
 }

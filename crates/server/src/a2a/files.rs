@@ -18,6 +18,8 @@ use crate::v1::MAX_FILE;
 
 /// Bytes that one sender may have lying with one session: the same bound as `send-file` has.
 const MAX_FOLDER: u64 = 1 << 30;
+/// Files that one message may hold: as many as a task may give back.
+const MAX_FILES: usize = shrooms_core::desk::MAX_MADE;
 /// Numbers that are tried where a name is taken.
 const MAX_NUMBER: u32 = 1_000;
 
@@ -26,8 +28,6 @@ const MAX_NUMBER: u32 = 1_000;
 pub(super) struct Kept {
     /// One for each part; absent for a part that is no file.
     paths: Vec<Option<PathBuf>>,
-    /// Those that were not there before.
-    new: Vec<PathBuf>,
 }
 
 impl Kept {
@@ -37,7 +37,7 @@ impl Kept {
 
     /// The message came to nothing, or was there already.
     pub(super) fn undo(self) {
-        for path in self.new {
+        for path in self.paths.into_iter().flatten() {
             if let Err(error) = std::fs::remove_file(&path) {
                 tracing::warn!(%error, path = %path.display(), "a file of a refused message stays behind");
             }
@@ -93,6 +93,13 @@ pub(super) async fn keep(
 ) -> Result<Kept, A2aError> {
     let is_file = |part: &Part| matches!(part.content, PartContent::Raw(_));
     let Some(first) = parts.iter().position(is_file) else { return Ok(Kept::default()) };
+    let count = parts.iter().filter(|part| is_file(part)).count();
+    if count > MAX_FILES {
+        return Err(A2aError::invalid_params(
+            "message.parts",
+            format!("hold {count} files; at most {MAX_FILES} are taken"),
+        ));
+    }
     let sender = Sender::of(app, by, claim, vouched).await?;
     let names: Vec<&str> = sender.machine.iter().map(String::as_str).collect();
     let listed = session.accept_files_from.iter().filter_map(|text| FilesFrom::parse(text).ok());
@@ -115,10 +122,7 @@ pub(super) async fn keep(
         for part in &parts {
             let path = match &part.content {
                 PartContent::Raw(bytes) => match write(&folder, part.filename.as_deref(), bytes) {
-                    Ok((path, new)) => {
-                        kept.new.extend(new.then(|| path.clone()));
-                        Some(path)
-                    }
+                    Ok(path) => Some(path),
                     Err(error) => {
                         kept.undo();
                         return Err(error);
@@ -134,8 +138,8 @@ pub(super) async fn keep(
     done.map_err(|_| A2aError::new(ErrorCode::InternalError, "this daemon has a fault: see its log"))?
 }
 
-/// Writes a file, and whether it is new: the same name with the same bytes is the same file.
-fn write(folder: &Path, name: Option<&str>, bytes: &[u8]) -> Result<(PathBuf, bool), A2aError> {
+/// Writes a file of its own for each message: two that shared one would lose it together.
+fn write(folder: &Path, name: Option<&str>, bytes: &[u8]) -> Result<PathBuf, A2aError> {
     if bytes.len() > MAX_FILE {
         return Err(A2aError::new(
             ErrorCode::ContentTypeNotSupported,
@@ -164,7 +168,7 @@ fn write(folder: &Path, name: Option<&str>, bytes: &[u8]) -> Result<(PathBuf, bo
             Ok(file) => {
                 let written = fill(file, bytes).and_then(|()| File::open(folder)?.sync_all());
                 return match written {
-                    Ok(()) => Ok((path, true)),
+                    Ok(()) => Ok(path),
                     Err(error) => {
                         // Half of it is of no use; that it cannot go either is said with the rest.
                         let _ = std::fs::remove_file(&path);
@@ -172,11 +176,7 @@ fn write(folder: &Path, name: Option<&str>, bytes: &[u8]) -> Result<(PathBuf, bo
                     }
                 };
             }
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                if is_same(&path, bytes) {
-                    return Ok((path, false));
-                }
-            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(cannot(e)),
         }
     }
@@ -189,11 +189,6 @@ fn write(folder: &Path, name: Option<&str>, bytes: &[u8]) -> Result<(PathBuf, bo
 fn fill(mut file: File, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-fn is_same(path: &Path, bytes: &[u8]) -> bool {
-    let same_length = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.len() == bytes.len() as u64);
-    same_length && std::fs::read(path).is_ok_and(|there| there == bytes)
 }
 
 fn size(folder: &Path) -> std::io::Result<u64> {
@@ -209,23 +204,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_name_is_numbered_and_the_same_file_is_kept_once() {
+    fn a_taken_name_is_numbered_and_no_file_is_two_messages() {
         let top = tempfile::tempdir().unwrap();
         let folder = top.path().join("uploads/tests/drop/from-laptop_review");
         let put = |name, bytes: &[u8]| {
-            let (path, new) = write(&folder, name, bytes).unwrap();
-            (path.file_name().unwrap().to_str().unwrap().to_string(), new)
+            let path = write(&folder, name, bytes).unwrap();
+            path.file_name().unwrap().to_str().unwrap().to_string()
         };
-        assert_eq!(put(Some("a.txt"), b"one"), ("a.txt".into(), true));
-        assert_eq!(put(Some("a.txt"), b"one"), ("a.txt".into(), false));
-        assert_eq!(put(Some("x/a.txt"), b"two"), ("a-2.txt".into(), true));
-        assert_eq!(put(None, b""), ("file".into(), true));
-        assert_eq!(put(None, b"x"), ("file-2".into(), true));
+        assert_eq!(put(Some("a.txt"), b"one"), "a.txt");
+        assert_eq!(put(Some("a.txt"), b"one"), "a-2.txt");
+        assert_eq!(put(Some("x/a.txt"), b"two"), "a-3.txt");
+        assert_eq!(put(None, b""), "file");
         let mode =
             std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(folder.join("a.txt")).unwrap().permissions());
         assert_eq!(mode & 0o777, 0o600);
         assert!(write(&folder, None, &vec![0; MAX_FILE + 1]).is_err());
-        let kept = Kept { paths: Vec::new(), new: vec![folder.join("a.txt")] };
+        let kept = Kept { paths: vec![None, Some(folder.join("a.txt"))] };
         kept.undo();
         assert!(!folder.join("a.txt").exists() && folder.join("a-2.txt").exists());
     }

@@ -7,7 +7,7 @@ use shrooms_a2a::A2aError;
 use shrooms_a2a::types::{ListTasksParams, ListTasksResult};
 use shrooms_core::digest::Digest;
 use shrooms_core::id::SessionUid;
-use shrooms_engine::TaskFilter;
+use shrooms_engine::{TaskFilter, TaskPage};
 
 use super::frame::Outcome;
 use super::refusal::refused;
@@ -30,7 +30,10 @@ pub(super) async fn answer(scope: &Scope, params: ListTasksParams) -> Result<Out
         after,
         limit: size as usize,
     };
-    let page = scope.app.engine.read(move |r| r.tasks(&filter)).await.map_err(refused)?;
+    let mut page = scope.app.engine.read(move |r| r.tasks(&filter)).await.map_err(refused)?;
+    if params.include_artifacts.unwrap_or(false) {
+        shorten(&mut page);
+    }
     let shown = Shown { history: params.history_length, artifacts: params.include_artifacts.unwrap_or(false) };
     let tasks = task_json::show_all(&scope.app, page.tasks, shown).await.map_err(refused)?;
     let result = ListTasksResult {
@@ -40,6 +43,23 @@ pub(super) async fn answer(scope: &Scope, params: ListTasksParams) -> Result<Out
         total_size: u32::try_from(page.total).unwrap_or(u32::MAX),
     };
     Ok(Outcome::List(result))
+}
+
+/// Bytes of artifacts on one page, if one task alone does not have more: half of what clients read.
+const PAGE_BYTES: u64 = 8 << 20;
+
+/// Ends a page where its artifacts become too many; the next one goes on there.
+fn shorten(page: &mut TaskPage) {
+    let mut bytes = 0;
+    let fits = page.tasks.iter().take_while(|task| {
+        bytes += task.made.iter().map(|made| made.parts.len).sum::<u64>();
+        bytes <= PAGE_BYTES
+    });
+    let keep = fits.count().max(1);
+    if keep < page.tasks.len() {
+        page.tasks.truncate(keep);
+        page.next = page.tasks.last().map(|task| (task.changed.wall, task.no.0));
+    }
 }
 
 /// What a token is tied to.

@@ -79,12 +79,23 @@ pub(super) async fn send(scope: Scope, params: SendMessageParams) -> Result<Sent
     if let (Some(id), Some(session)) = (task, &session) {
         check_task(&scope, id, &params, session.uid).await?;
     }
-    let task = take(&scope, &name, session.as_ref(), &params).await?;
-    Ok(Sent {
-        task: (*task).clone(),
-        may_be_direct: session.as_ref().is_some_and(may_be_direct),
-        shown: Shown { history: params.configuration.history_length, artifacts: true },
-    })
+    let shown = Shown { history: params.configuration.history_length, artifacts: true };
+    let may_be_direct = session.as_ref().is_some_and(may_be_direct);
+    let task = to_its_end(async move { take(&scope, &name, session.as_ref(), &params).await }).await?;
+    Ok(Sent { task: (*task).clone(), may_be_direct, shown })
+}
+
+/// A client that goes away ends no work half way: what was written for a message that is then refused
+/// would stay.
+async fn to_its_end(
+    work: impl Future<Output = Result<Arc<Task>, A2aError>> + Send + 'static,
+) -> Result<Arc<Task>, A2aError> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "bounded by the desk's answer, and waited for by all but a client that is gone"
+    )]
+    let work = tokio::spawn(work);
+    work.await.unwrap_or_else(|_| Err(A2aError::new(ErrorCode::InternalError, "this daemon has a fault: see its log")))
 }
 
 /// Keeps a message's files, and has the desk decide on it. Files of a message that is refused, or was

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream;
 use serde_json::json;
@@ -15,6 +16,7 @@ use shrooms_a2a::{
 use shrooms_core::row;
 use shrooms_core::view;
 use shrooms_engine::{Follow, News};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
 
 use super::handler::{Events, Reply};
@@ -76,6 +78,31 @@ struct Following {
     /// Whether there will be a task to show is not known yet; by then it is shown.
     held: Option<(Pin<Box<Sleep>>, VecDeque<StreamResponse>)>,
     over: bool,
+    /// Room for what is ready, if it is large.
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// Events that hold less of artifacts need no room of their own.
+const SMALL: u64 = 256 << 10;
+/// What all large events of all streams may take at once, in KiB: a reader that takes nothing holds its
+/// event until it is cut off, and the others that want large ones wait for room meanwhile.
+pub(crate) const EVENTS_KIB: usize = 128 << 10;
+/// Copies of a large event at once: as a value, as bytes, and while the one becomes the other.
+const COPIES: u64 = 3;
+/// How long a stream waits for room: half of what a reader that takes nothing may hold it for.
+const ROOM_WITHIN: Duration = Duration::from_secs(30);
+
+/// Waits for room for the artifacts of a task.
+async fn room(app: &App, row: &row::Task) -> Result<Option<OwnedSemaphorePermit>, A2aError> {
+    let bytes: u64 = row.made.iter().map(|made| made.parts.len).sum();
+    if bytes < SMALL {
+        return Ok(None);
+    }
+    let wanted = usize::try_from((bytes * COPIES) >> 10).unwrap_or(usize::MAX).min(EVENTS_KIB);
+    let wanted = app.events.clone().acquire_many_owned(u32::try_from(wanted).unwrap_or(u32::MAX));
+    let busy = || A2aError::new(ErrorCode::InternalError, "too many large streams at once: try again, or use GetTask");
+    let room = tokio::time::timeout(ROOM_WITHIN, wanted).await.map_err(|_| busy())?;
+    room.map(Some).map_err(|_| busy())
 }
 
 impl Following {
@@ -85,12 +112,13 @@ impl Following {
         let no = task.no;
         let row = app.engine.read(move |r| r.task_no(no)).await.map_err(refused)?;
         let row = row.ok_or_else(|| A2aError::task_not_found(&task.id))?;
+        let room = room(&app, &row).await?;
         let task = task_json::show(&app, row.clone(), shown).await.map_err(refused)?;
         let known = task.artifacts.iter().flatten().map(|a| a.artifact_id.clone()).collect();
         let told = Task { artifacts: None, ..task.clone() };
         let ready = VecDeque::from([StreamResponse::Task(task)]);
         let mut following =
-            Following { app, follow, until, row, told, known, ready, early: Vec::new(), held: None, over: false };
+            Following { app, follow, until, row, told, known, ready, early: Vec::new(), held: None, over: false, room };
         following.over = following.is_over();
         Ok(following)
     }
@@ -134,6 +162,8 @@ impl Following {
                 if let Some(event) = self.ready.pop_front() {
                     return Some(Ok(event));
                 }
+                // What was ready has been taken.
+                self.room = None;
                 if self.over {
                     return None;
                 }
@@ -171,6 +201,9 @@ impl Following {
     async fn changed(&mut self, row: &row::Task) -> Result<(), A2aError> {
         // What was made may be large, and is read when there is more of it.
         let artifacts = row.made.len() > self.row.made.len() || !row.open();
+        if artifacts && self.room.is_none() {
+            self.room = room(&self.app, row).await?;
+        }
         let shown = Shown { history: Some(0), artifacts };
         let mut task = task_json::show(&self.app, row.clone(), shown).await.map_err(refused)?;
         for artifact in task.artifacts.take().into_iter().flatten() {

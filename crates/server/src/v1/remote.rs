@@ -12,6 +12,7 @@ use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task, decode};
 use shrooms_core::desk::{Hand, Request, Seen};
 use shrooms_core::id;
 use shrooms_core::row::{Ask, AskTo, Subject};
+use shrooms_core::view::State;
 use shrooms_core::{Kind, Principal, Text};
 use shrooms_engine::{CALL_TIMEOUT, CallError, Peer, segment};
 use shrooms_mesh::{FindError, Machine};
@@ -99,6 +100,8 @@ impl There {
         };
         let Some(id) = id else { return from_record(app, ask, self).await };
         match app.engine.outbound().get_task(&self.peer(app), self.session(), id).await {
+            // What is known to have ended has: whoever says otherwise now does not know better.
+            Ok(task) if ask.is_some_and(|ask| goes_back(&task, ask)) => from_record(app, ask, self).await,
             Ok(task) => Ok(self.marked(app, task)),
             Err(error) if ask.is_some_and(|ask| record_speaks(&error, ask)) => from_record(app, ask, self).await,
             Err(error) => Err(problem(&self.machine.name, error)),
@@ -123,6 +126,12 @@ impl There {
         metadata.insert(TASK.into(), json!(format!("{name}/{}", task.id)));
         task
     }
+}
+
+/// Whether the task stands otherwise than the end of it that this machine was told.
+fn goes_back(task: &Task, ask: &Ask) -> bool {
+    let known = ask.known.as_ref().map(|known| known.state.as_str());
+    known.is_some_and(|known| State::is_final(known) && known != task.status.state.word())
 }
 
 async fn from_record(app: &App, ask: Option<&Ask>, there: &There) -> Result<Task, Problem> {

@@ -154,3 +154,28 @@ fn what_a_command_says_is_heard_while_it_runs_and_the_result_replaces_it() {
     assert_eq!(last["result"]["statusUpdate"]["status"]["message"]["parts"][0]["text"], "all");
     poll("the stored task has the result alone", || home.task("talker:m")["artifacts"].as_array().unwrap().len() == 1);
 }
+
+/// Each message has a file of its own: one that comes to nothing takes no other's with it.
+#[test]
+fn the_same_file_in_many_messages_at_once_is_lost_by_none_that_was_taken() {
+    let lab = Lab::of(&["laptop", "homeserver"]);
+    let (home, from) = (&lab[1], lab[0].address);
+    home.add("reader", lab.dir.path(), &["cat"]);
+    home.cli(&["session", "set", "reader", "--accept-files-from", "laptop/*"]);
+    home.rpc(from, "reader", "SendMessage", message("taken", "other words"));
+    for round in 0..8 {
+        let (same, other) = (format!("same-{round}"), format!("other-{round}"));
+        std::thread::scope(|scope| {
+            for id in [same.as_str(), &same, &same, &other, "taken"] {
+                scope.spawn(move || home.rpc(from, "reader", "SendMessage", with_file(id, "a.txt", "b25l")));
+            }
+        });
+        for id in [same, other] {
+            let said = text(&home.outcome(&format!("reader:{id}")));
+            let path = said.rsplit(", at ").next().unwrap().trim_end_matches(')');
+            assert_eq!(std::fs::read_to_string(path).ok().as_deref(), Some("one"), "{id}: {said}");
+        }
+    }
+    // Two a round, and nothing of those that came to nothing.
+    assert_eq!(tree(&home.state.join("uploads")).len(), 16);
+}
