@@ -42,7 +42,7 @@ fn a_renamed_session_keeps_its_tasks_and_their_ids_and_its_old_name_inherits_not
     let answered = lab[1].cli(&["a2a", "reply", "homeserver/w:m1", "This."]);
     assert_eq!(answered.code, 0, "{answered:?}");
     poll("it asks again", || {
-        state(&lab[0].task("w:m1")) == "input-required" && lab[0].task("w:m1")["history"].as_array().unwrap().len() == 2
+        state(&lab[0].task("w:m1")) == "input-required" && lab[0].task("w:m1")["history"].as_array().unwrap().len() == 3
     });
     lab[0].kill();
     lab[0].start();
