@@ -300,6 +300,19 @@ mod tests {
     }
 
     #[test]
+    fn two_versions_are_none_in_whatever_order_they_come() {
+        for (named, good) in
+            [(vec!["1.0"], true), (vec![], true), (vec!["1.0", "9.9"], false), (vec!["9.9", "1.0"], false)]
+        {
+            let mut headers = HeaderMap::new();
+            for version in &named {
+                headers.append(version::HEADER, version.parse().unwrap());
+            }
+            assert_eq!(spoken(None, &headers, "GetTask").is_ok(), good, "{named:?}");
+        }
+    }
+
+    #[test]
     fn extensions_come_in_one_field_or_several() {
         let mut headers = HeaderMap::new();
         for (name, value) in

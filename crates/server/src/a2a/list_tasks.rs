@@ -87,7 +87,39 @@ fn read_token(token: &str, print: &str) -> Result<(i64, i64), A2aError> {
 
 #[cfg(test)]
 mod tests {
+    use shrooms_core::TextRef;
+    use shrooms_core::id::TaskNo;
+    use shrooms_core::row::{Made, Task};
+
     use super::*;
+
+    /// Tasks with so many bytes of artifacts each; how many stay on the page, and whether it goes on there.
+    #[track_caller]
+    fn check(bytes: &[u64], kept: usize, shortened: bool) {
+        let task = |(no, bytes): (usize, &u64)| {
+            let mut task: Task = serde_json::from_str(shrooms_core::view::EXAMPLE).unwrap();
+            task.no = TaskNo(no as i64);
+            task.made = vec![Made { id: "m".into(), name: None, parts: TextRef { len: *bytes, ..task.request } }];
+            task
+        };
+        let tasks = bytes.iter().enumerate().map(task).collect();
+        let mut page = TaskPage { tasks, next: None, total: bytes.len() as i64 };
+        shorten(&mut page);
+        assert_eq!(page.tasks.len(), kept, "{bytes:?}");
+        let next = page.next.map(|(_, no)| no);
+        assert_eq!(next, shortened.then(|| kept as i64 - 1), "{bytes:?}");
+    }
+
+    #[test]
+    fn a_page_ends_where_its_artifacts_become_too_many() {
+        check(&[], 0, false);
+        check(&[1, 2, 3], 3, false);
+        check(&[PAGE_BYTES / 2, PAGE_BYTES / 2], 2, false);
+        check(&[PAGE_BYTES / 2, PAGE_BYTES / 2, 1], 2, true);
+        // One that is larger than a page has a page to itself.
+        check(&[2 * PAGE_BYTES, 1], 1, true);
+        check(&[2 * PAGE_BYTES], 1, false);
+    }
 
     #[test]
     fn a_token_is_good_for_its_own_filters_alone() {
