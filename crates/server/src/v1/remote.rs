@@ -11,7 +11,7 @@ use shrooms_a2a::types::SendMessageParams;
 use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task, decode};
 use shrooms_core::desk::{Hand, Request, Seen};
 use shrooms_core::id;
-use shrooms_core::row::{Ask, AskTo, Subject};
+use shrooms_core::row::{Ask, AskTo, Known, Subject};
 use shrooms_core::view::State;
 use shrooms_core::{Kind, Principal, Text};
 use shrooms_engine::{CALL_TIMEOUT, CallError, Peer, segment};
@@ -101,7 +101,7 @@ impl There {
         let Some(id) = id else { return from_record(app, ask, self).await };
         match app.engine.outbound().get_task(&self.peer(app), self.session(), id).await {
             // What is known to have ended has: whoever says otherwise now does not know better.
-            Ok(task) if ask.is_some_and(|ask| goes_back(&task, ask)) => from_record(app, ask, self).await,
+            Ok(task) if goes_back(&task, ask.and_then(|ask| ask.known.as_ref())) => from_record(app, ask, self).await,
             Ok(task) => Ok(self.marked(app, task)),
             Err(error) if ask.is_some_and(|ask| record_speaks(&error, ask)) => from_record(app, ask, self).await,
             Err(error) => Err(problem(&self.machine.name, error)),
@@ -129,9 +129,10 @@ impl There {
 }
 
 /// Whether the task stands otherwise than the end of it that this machine was told.
-fn goes_back(task: &Task, ask: &Ask) -> bool {
-    let known = ask.known.as_ref().map(|known| known.state.as_str());
-    known.is_some_and(|known| State::is_final(known) && known != task.status.state.word())
+/// (That it refused an ask is no such end: an earlier try may have arrived after all.)
+fn goes_back(task: &Task, known: Option<&Known>) -> bool {
+    let end = known.map(|known| known.state.as_str()).filter(|state| State::is_final(state) && *state != "refused");
+    end.is_some_and(|end| end != task.status.state.word())
 }
 
 async fn from_record(app: &App, ask: Option<&Ask>, there: &There) -> Result<Task, Problem> {
@@ -458,6 +459,25 @@ mod tests {
             let remote = RemoteError { code, message: message.into(), reason, domain, metadata: BTreeMap::new() };
             let problem = problem("homeserver", remote.into());
             assert_eq!((problem.status.as_u16(), problem.detail.as_str()), (status, message));
+        }
+    }
+
+    #[test]
+    fn what_is_known_to_have_ended_is_not_undone_by_an_answer() {
+        for (known, answered, back) in [
+            (None, "WORKING", false),
+            (Some("working"), "COMPLETED", false),
+            (Some("input-required"), "WORKING", false),
+            (Some("completed"), "COMPLETED", false),
+            (Some("completed"), "WORKING", true),
+            (Some("completed"), "FAILED", true),
+            (Some("canceled"), "SUBMITTED", true),
+            (Some("refused"), "WORKING", false),
+        ] {
+            let known = known.map(|state| Known { seq: 2, state: state.into(), text: None });
+            let task = json!({"id": "t:1", "status": {"state": format!("TASK_STATE_{answered}")}});
+            let task: Task = decode(task).unwrap();
+            assert_eq!(goes_back(&task, known.as_ref()), back, "{known:?} {answered}");
         }
     }
 
