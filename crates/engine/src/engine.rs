@@ -2,13 +2,14 @@
 //! waits for changes. Starting it is recovery: the same rows, a new boot.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use shrooms_core::desk::{Done, Input, Place, Request};
-use shrooms_core::row::{Meta, Subject};
+use shrooms_core::rights::{Pins, Right};
+use shrooms_core::row::{Device, Meta, Subject};
 use shrooms_core::settings::Settings;
-use shrooms_core::{Boot, Desk};
+use shrooms_core::{Boot, Desk, Principal};
 use shrooms_mesh::{Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     pub(crate) harnesses: Harnesses,
     pub(crate) settings: Settings,
     pub(crate) machine: String,
+    /// Which devices the rights by name were given to.
+    pins: RwLock<Arc<Pins>>,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
     /// a copy of the state does not take the original's processes for its own.
@@ -127,6 +130,7 @@ impl Engine {
             harnesses: config.harnesses,
             settings: config.settings,
             machine,
+            pins: RwLock::new(Arc::new(meta.given.pins.clone())),
             incarnation: meta.incarnation,
             mark,
             boot,
@@ -195,6 +199,47 @@ impl Engine {
     /// The mesh that this machine is on.
     pub fn mesh(&self) -> &Mesh {
         &self.0.mesh
+    }
+
+    /// A device of the mesh, with what it may do here now.
+    pub fn device(&self, machine: &Machine) -> Principal {
+        let (id, label) = (machine.id.0.clone(), machine.label());
+        let pins = self.0.pins.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let right = self.0.settings.grants.of(&pins, &id, &label);
+        Principal::Device { id, label, right }
+    }
+
+    /// What is given to the device with this identity, wherever it is.
+    pub fn right_of(&self, id: &str) -> Option<Right> {
+        let machine = self.0.mesh.machines().iter().find(|m| m.id.0 == id).cloned()?;
+        match self.device(&machine) {
+            Principal::Device { right, .. } => Some(right),
+            Principal::Owner | Principal::Session(_) => None,
+        }
+    }
+
+    /// Rights that were given by name are bound to the devices that have those names now. To be called
+    /// at the start, and whenever the mesh's names have changed.
+    ///
+    /// # Errors
+    /// The state cannot be written; rights by name that are not bound yet are then the lesser ones.
+    pub async fn bind_rights(&self) -> Result<(), EngineError> {
+        let machines = self.0.mesh.machines();
+        let me = self.0.mesh.me();
+        let others = machines.iter().filter(|m| m.id != me.id);
+        let devices = others.map(|m| (m.id.0.clone(), m.label())).collect();
+        self.request(Request::Mesh { devices }).await?;
+        let pins = self.read(|r| r.meta()).await?.given.pins;
+        *self.0.pins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pins);
+        Ok(())
+    }
+
+    /// A device called, or answered; `version` is what its daemon says of itself, if it did.
+    pub async fn met(&self, machine: &Machine, version: &str) {
+        let device = Device { id: machine.id.0.clone(), label: machine.label(), seen: 0, version: version.to_string() };
+        if let Err(error) = self.request(Request::Met(device)).await {
+            tracing::debug!(%error, "that a device was seen could not be kept");
+        }
     }
 
     /// This machine's mesh name.

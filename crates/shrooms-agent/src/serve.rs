@@ -127,6 +127,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
         lock,
     )
     .await?;
+    engine.bind_rights().await?;
     let addresses: Vec<String> = listeners.addresses().iter().map(ToString::to_string).collect();
     let config = ServerConfig {
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -213,6 +214,9 @@ async fn refresh_until(engine: &Engine, end: impl Future<Output = ()>) {
             () = tokio::time::sleep(REFRESH) => {
                 if let Err(error) = engine.mesh().refresh() {
                     tracing::warn!(%error, "the mesh's names could not be read again; the old ones stay");
+                }
+                if let Err(error) = engine.bind_rights().await {
+                    tracing::warn!(%error, "rights could not be bound to the devices of the mesh");
                 }
             }
         }
