@@ -64,7 +64,6 @@ pub(crate) struct Inner {
     pub(crate) grace: Duration,
     pub(crate) harnesses: Harnesses,
     pub(crate) settings: Settings,
-    pub(crate) machine: String,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
     /// a copy of the state does not take the original's processes for its own.
@@ -126,7 +125,6 @@ impl Engine {
             grace: config.grace,
             harnesses: config.harnesses,
             settings: config.settings,
-            machine,
             incarnation: meta.incarnation,
             mark,
             boot,
@@ -142,6 +140,7 @@ impl Engine {
             stopped,
             state,
         });
+        inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
         Ok(Engine(inner))
@@ -197,9 +196,9 @@ impl Engine {
         &self.0.mesh
     }
 
-    /// This machine's mesh name.
-    pub fn machine(&self) -> &str {
-        &self.0.machine
+    /// This machine's mesh name, as of now.
+    pub fn machine(&self) -> String {
+        self.0.machine()
     }
 
     /// Which start of the daemon this is.
@@ -268,6 +267,11 @@ impl Engine {
 }
 
 impl Inner {
+    /// This machine's mesh name, as of now.
+    pub(crate) fn machine(&self) -> String {
+        self.mesh.me().name.clone()
+    }
+
     pub(crate) fn peer(&self, machine: &Machine) -> Peer {
         Peer {
             name: machine.name.clone(),
@@ -326,6 +330,24 @@ impl Inner {
     pub(crate) async fn observe(&self, input: Input) {
         if self.observations.send(input).await.is_err() {
             tracing::debug!("an observation came after the desk had stopped; the next start finds it");
+        }
+    }
+}
+
+/// Tells the desk when the mesh gives this machine another name.
+async fn follow_name(inner: Arc<Inner>, mut told: String) {
+    let mut changes = inner.mesh.changes();
+    loop {
+        // Also before the first change: the name may have changed since the desk was made.
+        let name = inner.machine();
+        if name != told {
+            tracing::info!(name, before = told, "the mesh gives this machine another name");
+            inner.observe(Input::Machine(name.clone())).await;
+            told = name;
+        }
+        tokio::select! {
+            moved = changes.changed() => if moved.is_err() { return },
+            () = inner.draining.cancelled() => return,
         }
     }
 }
