@@ -9,7 +9,7 @@ use shrooms_core::desk::{Done, Input, Place, Request};
 use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
 use shrooms_core::{Boot, Desk};
-use shrooms_mesh::{Machine, Mesh};
+use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -273,12 +273,13 @@ impl Inner {
     }
 
     pub(crate) fn peer(&self, machine: &Machine) -> Peer {
-        Peer {
-            name: machine.name.clone(),
-            addresses: machine.addresses.clone(),
-            port: machine.port,
-            bind: self.mesh.outgoing_bind(machine),
+        let bind = self.mesh.outgoing_bind(machine);
+        let mut addresses = machine.addresses.clone();
+        if matches!(self.mesh.kind(), DirectoryKind::Shrooms | DirectoryKind::Tailscale) {
+            // Unbound, a call would leave by whatever way the system chooses: outside the mesh, too.
+            addresses.retain(|to| bind.is_some_and(|from| from.is_ipv4() == to.is_ipv4()));
         }
+        Peer { name: machine.name.clone(), addresses, port: machine.port, bind }
     }
 
     /// Runs something beside the desk, and lets a drain wait for it.
