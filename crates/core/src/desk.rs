@@ -59,10 +59,10 @@ pub const MAX_SESSIONS: usize = 1_000;
 /// Asks that may be open on one machine.
 pub const MAX_ASKS: usize = 10_000;
 
-/// What the desk is told once, at the start.
+/// What the desk is told at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// This machine's mesh name.
+    /// This machine's mesh name; a mesh may give it another later ([`Input::Machine`]).
     pub machine: String,
     pub settings: Settings,
     /// The rule that this desk breaks, to show that the simulation finds it.
@@ -186,6 +186,10 @@ impl Desk {
             }
             Input::Outbox(no, fact) => {
                 self.observe_outbox(&now, no, fact);
+                Ok(Done::Nothing)
+            }
+            Input::Machine(name) => {
+                self.place.machine = name;
                 Ok(Done::Nothing)
             }
             Input::Tick => {

@@ -2,15 +2,15 @@
 //! waits for changes. Starting it is recovery: the same rows, a new boot.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use shrooms_core::desk::{Done, Input, Place, Request};
-use shrooms_core::rights::{Pins, Right};
-use shrooms_core::row::{Device, Meta, Subject};
+use shrooms_core::rights::Pins;
+use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
-use shrooms_core::{Boot, Desk, Principal};
-use shrooms_mesh::{Machine, Mesh};
+use shrooms_core::{Boot, Desk};
+use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -65,9 +65,8 @@ pub(crate) struct Inner {
     pub(crate) grace: Duration,
     pub(crate) harnesses: Harnesses,
     pub(crate) settings: Settings,
-    pub(crate) machine: String,
     /// Which devices the rights by name were given to.
-    pins: RwLock<Arc<Pins>>,
+    pub(crate) pins: RwLock<Arc<Pins>>,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
     /// a copy of the state does not take the original's processes for its own.
@@ -129,7 +128,6 @@ impl Engine {
             grace: config.grace,
             harnesses: config.harnesses,
             settings: config.settings,
-            machine,
             pins: RwLock::new(Arc::new(meta.given.pins.clone())),
             incarnation: meta.incarnation,
             mark,
@@ -146,6 +144,7 @@ impl Engine {
             stopped,
             state,
         });
+        inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
         Ok(Engine(inner))
@@ -201,50 +200,9 @@ impl Engine {
         &self.0.mesh
     }
 
-    /// A device of the mesh, with what it may do here now.
-    pub fn device(&self, machine: &Machine) -> Principal {
-        let (id, label) = (machine.id.0.clone(), machine.label());
-        let pins = self.0.pins.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let right = self.0.settings.grants.of(&pins, &id, &label);
-        Principal::Device { id, label, right }
-    }
-
-    /// What is given to the device with this identity, wherever it is.
-    pub fn right_of(&self, id: &str) -> Option<Right> {
-        let machine = self.0.mesh.machines().iter().find(|m| m.id.0 == id).cloned()?;
-        match self.device(&machine) {
-            Principal::Device { right, .. } => Some(right),
-            Principal::Owner | Principal::Session(_) => None,
-        }
-    }
-
-    /// Rights that were given by name are bound to the devices that have those names now. To be called
-    /// at the start, and whenever the mesh's names have changed.
-    ///
-    /// # Errors
-    /// The state cannot be written; rights by name that are not bound yet are then the lesser ones.
-    pub async fn bind_rights(&self) -> Result<(), EngineError> {
-        let machines = self.0.mesh.machines();
-        let me = self.0.mesh.me();
-        let others = machines.iter().filter(|m| m.id != me.id);
-        let devices = others.map(|m| (m.id.0.clone(), m.label())).collect();
-        self.request(Request::Mesh { devices }).await?;
-        let pins = self.read(|r| r.meta()).await?.given.pins;
-        *self.0.pins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pins);
-        Ok(())
-    }
-
-    /// A device called, or answered; `version` is what its daemon says of itself, if it did.
-    pub async fn met(&self, machine: &Machine, version: &str) {
-        let device = Device { id: machine.id.0.clone(), label: machine.label(), seen: 0, version: version.to_string() };
-        if let Err(error) = self.request(Request::Met(device)).await {
-            tracing::debug!(%error, "that a device was seen could not be kept");
-        }
-    }
-
-    /// This machine's mesh name.
-    pub fn machine(&self) -> &str {
-        &self.0.machine
+    /// This machine's mesh name, as of now.
+    pub fn machine(&self) -> String {
+        self.0.machine()
     }
 
     /// Which start of the daemon this is.
@@ -313,13 +271,19 @@ impl Engine {
 }
 
 impl Inner {
+    /// This machine's mesh name, as of now.
+    pub(crate) fn machine(&self) -> String {
+        self.mesh.me().name.clone()
+    }
+
     pub(crate) fn peer(&self, machine: &Machine) -> Peer {
-        Peer {
-            name: machine.name.clone(),
-            addresses: machine.addresses.clone(),
-            port: machine.port,
-            bind: self.mesh.outgoing_bind(machine),
+        let bind = self.mesh.outgoing_bind(machine);
+        let mut addresses = machine.addresses.clone();
+        if matches!(self.mesh.kind(), DirectoryKind::Shrooms | DirectoryKind::Tailscale) {
+            // Unbound, a call would leave by whatever way the system chooses: outside the mesh, too.
+            addresses.retain(|to| bind.is_some_and(|from| from.is_ipv4() == to.is_ipv4()));
         }
+        Peer { name: machine.name.clone(), addresses, port: machine.port, bind }
     }
 
     /// Runs something beside the desk, and lets a drain wait for it.
@@ -371,6 +335,24 @@ impl Inner {
     pub(crate) async fn observe(&self, input: Input) {
         if self.observations.send(input).await.is_err() {
             tracing::debug!("an observation came after the desk had stopped; the next start finds it");
+        }
+    }
+}
+
+/// Tells the desk when the mesh gives this machine another name.
+async fn follow_name(inner: Arc<Inner>, mut told: String) {
+    let mut changes = inner.mesh.changes();
+    loop {
+        // Also before the first change: the name may have changed since the desk was made.
+        let name = inner.machine();
+        if name != told {
+            tracing::info!(name, before = told, "the mesh gives this machine another name");
+            inner.observe(Input::Machine(name.clone())).await;
+            told = name;
+        }
+        tokio::select! {
+            moved = changes.changed() => if moved.is_err() { return },
+            () = inner.draining.cancelled() => return,
         }
     }
 }

@@ -25,6 +25,8 @@ pub enum Input {
     Ask(AskNo, u32, AskFact),
     /// How a try to tell another machine came out.
     Outbox(OutboxNo, OutboxFact),
+    /// This machine is called otherwise on its mesh now.
+    Machine(String),
     /// Time has passed.
     Tick,
 }

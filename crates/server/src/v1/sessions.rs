@@ -129,7 +129,7 @@ pub(super) async fn row(app: &App, name: &str) -> Result<SessionRow, Problem> {
     let mut rows = app.engine.read(|r| r.sessions()).await?;
     let at = rows.iter().position(|r| r.session.name == name).ok_or_else(|| Refusal::NoSession {
         name: text::cut(name, 80),
-        machine: app.engine.machine().to_string(),
+        machine: app.engine.machine(),
         hint: near::hint(&near::near(name, rows.iter().map(|r| r.session.name.as_str()))),
     })?;
     Ok(rows.swap_remove(at))
