@@ -75,6 +75,11 @@ impl FilesFrom {
         }
     }
 
+    /// The machine that it names, by its name or its label.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
     /// Whether it names this sender: a machine by its name or its label, and a session of it, where
     /// that is known.
     pub fn names(&self, machine: &[&str], session: Option<&str>) -> bool {

@@ -2,7 +2,7 @@
 //! may (`spec/access.md`, "Rights"). It must not know which request is which action: that is said
 //! where requests come in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -101,51 +101,79 @@ impl Principal {
     }
 }
 
+/// A device that is on the mesh now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnMesh {
+    /// Stable identity.
+    pub id: String,
+    /// `NAME.MESH`, or `NAME`.
+    pub label: String,
+    pub name: String,
+}
+
+impl OnMesh {
+    fn is_called(&self, text: &str) -> bool {
+        text == self.label || text == self.name
+    }
+}
+
+/// Which device a name means where the owner gave something to it: the one that had the name then.
+pub type Pins = BTreeMap<String, String>;
+
+/// Names that are bound at once; of more the first by the alphabet. They are in the row that each commit
+/// writes.
+pub const MAX_PINS: usize = 2_000;
+
+/// The pins as they are to be: of `names` those that are bound stay so, and the others are bound to the
+/// one device that has the name now; of two, to none until one has gone. A name that nothing is given
+/// to any more is free.
+pub fn pin(names: &BTreeSet<&str>, pins: &Pins, devices: &[OnMesh]) -> Pins {
+    let bound = names.iter().filter_map(|name| {
+        if let Some(id) = pins.get(*name) {
+            return Some(((*name).to_string(), id.clone()));
+        }
+        let mut called = devices.iter().filter(|device| device.is_called(name));
+        match (called.next(), called.next()) {
+            (Some(device), None) => Some(((*name).to_string(), device.id.clone())),
+            _ => None,
+        }
+    });
+    bound.take(MAX_PINS).collect()
+}
+
 /// The rights that the owner gives to devices of the mesh: one for all, and those that are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
     pub default: Right,
-    /// By `NAME.MESH`, or by a device's stable identity, which has a slash.
+    /// By `NAME.MESH` or `NAME`, or by a device's stable identity, which has a slash.
     pub named: BTreeMap<String, Right>,
 }
 
 /// Devices that may be named: far more than a person has.
 pub const MAX_GRANTS: usize = 1_000;
 
-/// Which device a grant by name was given to: the identity that had the name when it was.
-pub type Pins = BTreeMap<String, String>;
-
 impl Grants {
-    /// What the device with this identity and label may. A name is a device's own word: the right
-    /// that was given to it is for the device that had it then. Another one with that name has the
-    /// lesser of that right and of everybody's, whichever way the owner meant it.
-    pub fn of(&self, pins: &Pins, id: &str, label: &str) -> Right {
-        if let Some(right) = self.named.get(id) {
+    /// What a device may. A name is a device's own word: the right that was given to it is for the
+    /// device that had it then. Another one with that name has the lesser of that right and of
+    /// everybody's, whichever way the owner meant it.
+    pub fn of(&self, pins: &Pins, device: &OnMesh) -> Right {
+        if let Some(right) = self.named.get(&device.id) {
             return *right;
         }
-        match self.named.get(label) {
-            Some(right) if pins.get(label).is_some_and(|pinned| pinned == id) => *right,
-            Some(right) => self.default.lesser(*right),
-            None => self.default,
+        let bound = |name: &&String| pins.get(*name).is_some_and(|id| *id == device.id);
+        let names = || [&device.label, &device.name].into_iter().filter(|name| self.named.contains_key(*name));
+        // The label says more than the name.
+        if let Some(right) = names().find(bound).and_then(|name| self.named.get(name)) {
+            return *right;
         }
+        let taken = names().filter_map(|name| self.named.get(name));
+        taken.fold(self.default, |least, right| least.lesser(*right))
     }
 
-    /// The pins as they are to be, with the devices (identity, label) that are on the mesh now: a
-    /// grant by name is for the one device that has the name; of two, for none until one has gone.
-    pub fn pin<'a>(&self, pins: &Pins, devices: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Pins {
-        let by_name = self.named.keys().filter(|key| !is_identity(key));
-        let pinned = by_name.filter_map(|label| {
-            if let Some(id) = pins.get(label) {
-                return Some((label.clone(), id.clone()));
-            }
-            let mut named = devices.clone().filter(|(_, of)| *of == label.as_str());
-            match (named.next(), named.next()) {
-                (Some((id, _)), None) => Some((label.clone(), id.to_string())),
-                _ => None,
-            }
-        });
-        pinned.collect()
+    /// The names that rights are given to.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.keys().map(String::as_str).filter(|key| !is_identity(key))
     }
 
     /// Nothing was said: every device is the owner's.
@@ -216,44 +244,66 @@ mod tests {
         grants
     }
 
+    /// `ID=LABEL`, the name being what is before the first dot.
+    fn devices(text: &str) -> Vec<OnMesh> {
+        let device = |pair: &str| {
+            let (id, label) = pair.split_once('=').unwrap();
+            let name = label.split('.').next().unwrap();
+            OnMesh { id: id.into(), label: label.into(), name: name.into() }
+        };
+        text.split_whitespace().map(device).collect()
+    }
+
+    fn bind(grants: &Grants, pins: &Pins, on_mesh: &str) -> Pins {
+        pin(&grants.names().collect(), pins, &devices(on_mesh))
+    }
+
     #[track_caller]
-    fn check(given: &str, devices: &[(&str, &str)], expected: &str) {
+    fn check(given: &str, on_mesh: &str, expected: &str) {
         let grants = grants(given);
-        let pins = grants.pin(&Pins::new(), devices.iter().copied());
-        let got: Vec<String> =
-            devices.iter().map(|(id, label)| grants.of(&pins, id, label).word().to_string()).collect();
+        let pins = bind(&grants, &Pins::new(), on_mesh);
+        let got: Vec<&str> = devices(on_mesh).iter().map(|device| grants.of(&pins, device).word()).collect();
         assert_eq!(got.join(" "), expected, "{given}");
     }
 
     #[test]
     fn a_right_is_for_the_device_that_had_the_name() {
-        check("", &[("home/1", "laptop.home")], "owner");
-        check("*=ask", &[("home/1", "laptop.home"), ("home/2", "phone.home")], "ask ask");
-        check("*=ask laptop.home=owner", &[("home/1", "laptop.home"), ("home/2", "phone.home")], "owner ask");
-        check("phone.home=none", &[("home/1", "laptop.home"), ("home/2", "phone.home")], "owner none");
-        check("*=read home/2=ask", &[("home/1", "laptop.home"), ("home/2", "phone.home")], "read ask");
+        let two = "home/1=laptop.home home/2=phone.home";
+        check("", two, "owner owner");
+        check("*=ask", two, "ask ask");
+        check("*=ask laptop.home=owner", two, "owner ask");
+        check("*=ask laptop=owner", two, "owner ask");
+        check("phone.home=none", two, "owner none");
+        check("*=read home/2=ask", two, "read ask");
+        check("laptop=read laptop.home=ask", two, "ask owner");
         // Two of one name: neither is given more, and neither escapes.
-        check("*=ask laptop.home=owner", &[("home/1", "laptop.home"), ("home/2", "laptop.home")], "ask ask");
-        check("laptop.home=none", &[("home/1", "laptop.home"), ("home/2", "laptop.home")], "none none");
-        check("*=ask laptop.home=read", &[("home/1", "laptop.home"), ("home/2", "laptop.home")], "none none");
-        check("*=none home/1=owner", &[("home/1", "laptop.home"), ("home/2", "laptop.home")], "owner none");
+        let same = "home/1=laptop.home home/2=laptop.home";
+        check("*=ask laptop.home=owner", same, "ask ask");
+        check("laptop.home=none", same, "none none");
+        check("*=ask laptop.home=read", same, "none none");
+        check("*=none home/1=owner", same, "owner none");
+        // On two meshes the label says which.
+        let meshes = "home/1=laptop.home work/2=laptop.work";
+        check("*=ask laptop=owner", meshes, "ask ask");
+        check("*=ask laptop.work=owner", meshes, "ask owner");
     }
 
     #[test]
     fn a_second_device_of_a_name_gets_none_of_its_rights_also_when_the_first_has_gone() {
         let given = grants("*=ask laptop.home=owner");
-        let first = given.pin(&Pins::new(), [("home/1", "laptop.home")].into_iter());
-        let later = given.pin(&first, [("home/2", "laptop.home")].into_iter());
+        let right = |pins: &Pins, device: &str| given.of(pins, &devices(device)[0]);
+        let first = bind(&given, &Pins::new(), "home/1=laptop.home");
+        let later = bind(&given, &first, "home/2=laptop.home");
         assert_eq!(later, first);
-        assert_eq!(given.of(&later, "home/2", "laptop.home"), Right::Ask);
-        assert_eq!(given.of(&later, "home/1", "laptop.home"), Right::Owner);
+        assert_eq!(right(&later, "home/2=laptop.home"), Right::Ask);
+        assert_eq!(right(&later, "home/1=laptop.home"), Right::Owner);
         // Under another name it is the same device, and the right is by the name.
-        assert_eq!(given.of(&later, "home/1", "notebook.home"), Right::Ask);
+        assert_eq!(right(&later, "home/1=notebook.home"), Right::Ask);
         // Taken back and given again, it is for who has the name then.
-        let none = grants("*=ask").pin(&later, [("home/2", "laptop.home")].into_iter());
+        let none = bind(&grants("*=ask"), &later, "home/2=laptop.home");
         assert_eq!(none, Pins::new());
-        let again = given.pin(&none, [("home/2", "laptop.home")].into_iter());
-        assert_eq!(given.of(&again, "home/2", "laptop.home"), Right::Owner);
+        let again = bind(&given, &none, "home/2=laptop.home");
+        assert_eq!(right(&again, "home/2=laptop.home"), Right::Owner);
         assert_eq!(given.said(), "every device: ask, laptop.home: owner");
     }
 }

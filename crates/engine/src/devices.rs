@@ -1,24 +1,65 @@
 //! Devices of the mesh as this machine knows them: what they may, and when they were last seen. Must not
 //! know how the mesh is asked, nor what a right allows.
 
-use std::sync::{Arc, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shrooms_core::Principal;
 use shrooms_core::desk::Request;
-use shrooms_core::rights::Right;
+use shrooms_core::rights::{OnMesh, Pins, Right};
 use shrooms_core::row::Device;
 use shrooms_mesh::Machine;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 
+fn on_mesh(machine: &Machine) -> OnMesh {
+    OnMesh { id: machine.id.0.clone(), label: machine.label(), name: machine.name.clone() }
+}
+
+/// How often a device that goes on calling is noted (milliseconds of wall time).
+const NOTED_EVERY_MS: i64 = 60_000;
+/// Devices of which that is remembered; more only means that some are noted more often.
+const REMEMBERED: usize = 4_096;
+
+/// When each device was last noted, and what it said of itself: a call must not cost a turn of the desk.
+#[derive(Default)]
+pub(crate) struct Noted(Mutex<BTreeMap<String, (i64, String)>>);
+
+impl Noted {
+    /// Whether it is to be noted now; from then on it was.
+    fn is_due(&self, id: &str, version: &str, now: i64) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(id);
+        let again = known.is_some_and(|(at, said)| {
+            (0..NOTED_EVERY_MS).contains(&(now - at)) && (version.is_empty() || said == version)
+        });
+        if again {
+            return false;
+        }
+        if all.len() >= REMEMBERED {
+            all.clear();
+        }
+        all.insert(id.to_string(), (now, version.to_string()));
+        true
+    }
+}
+
 impl Engine {
     /// A device of the mesh, with what it may do here now.
     pub fn device(&self, machine: &Machine) -> Principal {
-        let (id, label) = (machine.id.0.clone(), machine.label());
-        let pins = self.0.pins.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let right = self.0.settings.grants.of(&pins, &id, &label);
-        Principal::Device { id, label, right }
+        let device = on_mesh(machine);
+        let right = self.0.settings.grants.of(&self.pins(), &device);
+        Principal::Device { id: device.id, label: device.label, right }
+    }
+
+    fn pins(&self) -> Arc<Pins> {
+        self.0.pins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether something that the owner gave to this name is for the device with this identity.
+    pub fn is_bound(&self, name: &str, id: &str) -> bool {
+        self.pins().get(name).is_some_and(|bound| bound == id)
     }
 
     /// What is given to the device with this identity, wherever it is.
@@ -30,7 +71,7 @@ impl Engine {
         }
     }
 
-    /// Rights that were given by name are bound to the devices that have those names now. To be called
+    /// What was given to names (rights, leave to hand files over) is bound to the devices that have them now. To be called
     /// at the start, and whenever the mesh's names have changed.
     ///
     /// # Errors
@@ -39,7 +80,7 @@ impl Engine {
         let machines = self.0.mesh.machines();
         let me = self.0.mesh.me();
         let others = machines.iter().filter(|m| m.id != me.id);
-        let devices = others.map(|m| (m.id.0.clone(), m.label())).collect();
+        let devices = others.map(|machine| on_mesh(machine)).collect();
         self.request(Request::Mesh { devices }).await?;
         let pins = self.read(|r| r.meta()).await?.given.pins;
         *self.0.pins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pins);
@@ -48,9 +89,36 @@ impl Engine {
 
     /// A device called, or answered; `version` is what its daemon says of itself, if it did.
     pub async fn met(&self, machine: &Machine, version: &str) {
+        if !self.0.noted.is_due(&machine.id.0, version, self.wall()) {
+            return;
+        }
         let device = Device { id: machine.id.0.clone(), label: machine.label(), seen: 0, version: version.to_string() };
         if let Err(error) = self.request(Request::Met(device)).await {
             tracing::debug!(%error, "that a device was seen could not be kept");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_goes_on_calling_is_noted_once_a_minute_and_when_it_says_something_new() {
+        let noted = Noted::default();
+        for (at, version, due) in [
+            (0, "", true),
+            (59_999, "", false),
+            (60_000, "", true),
+            (60_001, "0.1.0", true),
+            (60_002, "0.1.0", false),
+            (60_003, "", false),
+            (60_004, "0.2.0", true),
+            // The clock was set back.
+            (10, "0.2.0", true),
+        ] {
+            assert_eq!(noted.is_due("home/1", version, at), due, "{at} {version}");
+        }
+        assert!(noted.is_due("home/2", "", 10));
     }
 }

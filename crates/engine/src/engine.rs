@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, Source};
 use crate::desk_loop::{DeskLoop, Message};
+use crate::devices::Noted;
 use crate::effects;
 use crate::error::EngineError;
 use crate::follow::{Follow, Followers, GATHER};
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     /// Which devices the rights by name were given to.
     pub(crate) pins: RwLock<Arc<Pins>>,
+    pub(crate) noted: Noted,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
     /// a copy of the state does not take the original's processes for its own.
@@ -128,6 +130,7 @@ impl Engine {
             grace: config.grace,
             harnesses: config.harnesses,
             settings: config.settings,
+            noted: Noted::default(),
             pins: RwLock::new(Arc::new(meta.given.pins.clone())),
             incarnation: meta.incarnation,
             mark,

@@ -1,6 +1,7 @@
 //! What is refused before any route: a host that is not ours (DNS rebinding), a foreign page's
 //! request, a wrong content type, a body that is too large; and who asks. Every refusal is JSON.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -152,12 +153,15 @@ fn host_of(authority: &str) -> &str {
 }
 
 fn is_ours(app: &App, host: &str) -> bool {
-    let me = app.engine.mesh().me();
-    let address = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback() || me.addresses.contains(&ip));
-    address
-        || host.eq_ignore_ascii_case("localhost")
-        || host.eq_ignore_ascii_case(&me.name)
-        || host.eq_ignore_ascii_case(&me.label())
+    let mesh = app.engine.mesh();
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return ip.is_loopback() || mesh.listen_addresses().contains(&ip.to_canonical());
+    }
+    let name = mesh.me().name.clone();
+    let is = |text: &str| host.eq_ignore_ascii_case(text);
+    is("localhost")
+        || is(&name)
+        || mesh.meshes().iter().filter_map(|on| on.label.as_ref()).any(|label| is(&format!("{name}.{label}")))
 }
 
 fn host_is_ours(app: &App, headers: &HeaderMap, of_uri: Option<&str>) -> Result<(), Problem> {

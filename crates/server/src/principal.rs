@@ -88,7 +88,10 @@ pub(crate) async fn of_address(
     }
     match source {
         Source::Unknown => None,
-        Source::Device(machine) => Some(Peer::Known(engine.device(&machine))),
+        Source::Device(machine) => {
+            engine.met(&machine, "").await;
+            Some(Peer::Known(engine.device(&machine)))
+        }
         Source::Me => Some(own_process(engine, from, to).await),
     }
 }

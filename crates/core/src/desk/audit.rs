@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::name::FilesFrom;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
+use crate::rights::{OnMesh, pin};
 use crate::row::{Audit, Device, PromptAnswer};
 use crate::text::cut;
 use crate::time::Now;
@@ -171,12 +173,14 @@ impl Desk {
         Done::Nothing
     }
 
-    /// The devices that are on the mesh now: rights that were given to a name are bound to the one
-    /// that has it, and what was given is in the log.
-    pub(super) fn mesh(&mut self, now: &Now, devices: &[(String, String)]) -> Done {
+    /// The devices that are on the mesh now: what was given to a name (rights, leave to hand files over)
+    /// is bound to the one that has it, and is in the log.
+    pub(super) fn mesh(&mut self, now: &Now, devices: &[OnMesh]) -> Done {
         let given = self.place.settings.grants.clone();
-        let on_mesh = devices.iter().map(|(id, label)| (id.as_str(), label.as_str()));
-        let pins = given.pin(&self.meta.given.pins, on_mesh);
+        let senders = self.sessions.iter().flat_map(|(_, s)| &s.accept_files_from);
+        let senders: Vec<FilesFrom> = senders.filter_map(|text| FilesFrom::parse(text).ok()).collect();
+        let names = given.names().chain(senders.iter().map(FilesFrom::machine)).collect();
+        let pins = pin(&names, &self.meta.given.pins, devices);
         let owner = || ("the owner".to_string(), "the config".to_string());
         let said = given.said();
         // A new state that says nothing of its own has nothing to tell.
@@ -186,7 +190,7 @@ impl Desk {
         }
         let before = std::mem::replace(&mut self.meta.given, crate::row::Given { said, pins: pins.clone() });
         for (label, id) in pins.iter().filter(|(label, _)| !before.pins.contains_key(*label)) {
-            let right = given.named.get(label).map_or("", |right| right.word());
+            let right = given.named.get(label).map_or("files", |right| right.word());
             let (who, from) = owner();
             self.write_audit(now, who, from, "right", &format!("{label} = {id}"), right);
         }

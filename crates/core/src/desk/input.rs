@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
-use crate::rights::Action;
+use crate::rights::{Action, OnMesh};
 use crate::row::{
     Ask, AskKey, Device, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet,
     Spent, Task, ToolUse,
@@ -150,9 +150,9 @@ pub enum Request {
     },
     /// A device of the mesh called, or answered.
     Met(Device),
-    /// The devices (identity, label) that are on the mesh now.
+    /// The devices that are on the mesh now.
     Mesh {
-        devices: Vec<(String, String)>,
+        devices: Vec<OnMesh>,
     },
 }
 

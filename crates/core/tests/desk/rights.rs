@@ -95,6 +95,20 @@ rules! {
         audit 1                                 -> the owner [the config] right phone.home = home/3: read
     "
 
+    whose_files_are_taken_is_bound_to_a_device_too "
+        session add t
+        files t laptop/*
+        mesh home/1=laptop.home
+        audit 1                                 -> the owner [the config] right laptop = home/1: files
+        mesh home/2=laptop.home
+        audit 1                                 -> the owner [the config] right laptop = home/1: files
+        files t
+        mesh home/2=laptop.home
+        files t laptop/*
+        mesh home/2=laptop.home
+        audit 1                                 -> the owner [the config] right laptop = home/2: files
+    "
+
     a_device_that_is_there_is_noted_once_a_minute "
         met laptop
         devices                                 -> id-laptop 0 *

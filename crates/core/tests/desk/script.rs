@@ -11,9 +11,10 @@ use super::shown;
 use shrooms_core::desk::{
     AskReq, Asked, Done, Hand, Input, Landed, NewMade, OutboxFact, ReportReq, Request, SendReq, Target, TurnFact, Word,
 };
+use shrooms_core::name::FilesFrom;
 use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
-use shrooms_core::rights::{Action, Right};
+use shrooms_core::rights::{Action, OnMesh, Right};
 use shrooms_core::row::{
     Ask, Audit, DeliveryState, Device, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent,
     ToolUse,
@@ -234,6 +235,11 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             let set = SessionSet { daily_micros, ..SessionSet::default() };
             answer(world, Request::SetSession { by: Principal::Owner, name: name.to_string(), set })
         }
+        ["files", session, from @ ..] => {
+            let from = from.iter().map(|from| FilesFrom::parse(from).expect("MACHINE/SESSION")).collect();
+            let set = SessionSet { accept_files_from: Some(from), ..SessionSet::default() };
+            answer(world, Request::SetSession { by: Principal::Owner, name: session.to_string(), set })
+        }
         ["evidence", task] => {
             let e = &world.store.task(task).expect("a task").evidence;
             let tools: Vec<String> = e.tools.iter().map(|(name, n)| format!("{name} {n}")).collect();
@@ -315,7 +321,9 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
         }
         ["mesh", devices @ ..] => {
             let devices = devices.iter().map(|d| d.split_once('=').expect("ID=LABEL"));
-            let devices = devices.map(|(id, label)| (id.to_string(), label.to_string())).collect();
+            let name = |label: &str| label.split('.').next().unwrap_or(label).to_string();
+            let device = |(id, label): (&str, &str)| OnMesh { id: id.into(), label: label.into(), name: name(label) };
+            let devices = devices.map(device).collect();
             answer(world, Request::Mesh { devices })
         }
         ["attempt", what] => {

@@ -50,6 +50,8 @@ struct Sender {
     /// The machine by its name and its label.
     machine: Vec<String>,
     session: Option<String>,
+    /// Its stable identity, where it is another one.
+    device: Option<String>,
 }
 
 impl Sender {
@@ -57,16 +59,20 @@ impl Sender {
     async fn of(app: &App, by: &Principal, claim: Option<&str>, vouched: bool) -> Result<Sender, A2aError> {
         let me = app.engine.machine();
         Ok(match by {
-            Principal::Owner => Sender { machine: vec![me], session: Some("owner".into()) },
+            Principal::Owner => Sender { machine: vec![me], session: Some("owner".into()), device: None },
             Principal::Session(uid) => {
                 let uid = *uid;
                 let row = app.engine.read(move |r| r.session(uid)).await.map_err(super::refusal::refused)?;
-                Sender { machine: vec![me], session: row.map(|s| s.name) }
+                Sender { machine: vec![me], session: row.map(|s| s.name), device: None }
             }
-            Principal::Device { label, .. } => {
+            Principal::Device { id, label, .. } => {
                 let name = label.split('.').next().unwrap_or(label).to_string();
                 let claimed = claim.filter(|_| vouched).and_then(|c| c.split_once('/'));
-                Sender { machine: vec![label.clone(), name], session: claimed.map(|(_, s)| s.to_string()) }
+                Sender {
+                    machine: vec![label.clone(), name],
+                    session: claimed.map(|(_, s)| s.to_string()),
+                    device: Some(id.clone()),
+                }
             }
         })
     }
@@ -103,7 +109,10 @@ pub(super) async fn keep(
     let sender = Sender::of(app, by, claim, vouched).await?;
     let names: Vec<&str> = sender.machine.iter().map(String::as_str).collect();
     let listed = session.accept_files_from.iter().filter_map(|text| FilesFrom::parse(text).ok());
-    let takes = *by == Principal::Owner || listed.into_iter().any(|f| f.names(&names, sender.session.as_deref()));
+    // A name is for the device that had it when the owner wrote it down.
+    let bound = |f: &FilesFrom| sender.device.as_ref().is_none_or(|id| app.engine.is_bound(f.machine(), id));
+    let named = |f: FilesFrom| f.names(&names, sender.session.as_deref()) && bound(&f);
+    let takes = *by == Principal::Owner || listed.into_iter().any(named);
     if !takes {
         let (who, name) = (sender.shown(), &session.name);
         return Err(A2aError::new(

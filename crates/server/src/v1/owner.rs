@@ -94,6 +94,7 @@ pub(super) async fn settings(
         return Err(Problem::bad("daily_usd: must be from 0 (no cap) to 1000000"));
     }
     let from = given.accept_files_from.map(files_from).transpose()?;
+    let names_devices = from.is_some();
     let set = SessionSet {
         accept_files_from: from,
         auto_approve: given.auto_approve,
@@ -106,7 +107,12 @@ pub(super) async fn settings(
             "nothing to set: give auto_approve, fresh_by_agents, accept_files_from, model or daily_usd",
         ));
     }
-    shown(&app, Request::SetSession { by, name: name.clone(), set }, &name).await
+    let session = shown(&app, Request::SetSession { by, name: name.clone(), set }, &name).await?;
+    if names_devices {
+        // From now on the names in the list are those devices.
+        app.engine.bind_rights().await?;
+    }
+    Ok(session)
 }
 
 /// Senders that a list of this kind may have: more is no list that anybody looks after.
