@@ -9,6 +9,7 @@ use shrooms_core::desk::{Done, Input, Place, Request};
 use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
 use shrooms_core::{Boot, Desk};
+use shrooms_mesh::local::Interfaces;
 use shrooms_mesh::{Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
@@ -269,11 +270,15 @@ impl Engine {
 
 impl Inner {
     pub(crate) fn peer(&self, machine: &Machine) -> Peer {
+        let bind = self.mesh.outgoing_bind(machine);
+        // Where the kernel does not say, there is no connecting either.
+        let on = |address| Interfaces::now().ok()?.having(address).map(|interface| interface.name.clone());
         Peer {
             name: machine.name.clone(),
             addresses: machine.addresses.clone(),
             port: machine.port,
-            bind: self.mesh.outgoing_bind(machine),
+            bind,
+            interface: bind.filter(|address| !address.is_loopback()).and_then(on),
         }
     }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use shrooms_core::Principal;
 
 use crate::app::{App, Caller};
+use crate::listen::Heard;
 use crate::problem::Problem;
 
 #[derive(Serialize)]
@@ -14,7 +15,10 @@ pub(super) struct Status {
     machine: String,
     /// The label of its mesh; empty where it has none.
     mesh: String,
+    /// Those that are listened on.
     addresses: Vec<String>,
+    /// Every address of this machine on its meshes, and why it is not listened on.
+    listening: Vec<Address>,
     state: String,
     pid: u32,
     boot: u32,
@@ -30,6 +34,13 @@ pub(super) struct Status {
     daily_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Address {
+    address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<String>,
 }
 
 pub(super) async fn show(
@@ -58,7 +69,8 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         version: app.config.version.clone(),
         machine: engine.machine().to_string(),
         mesh: engine.mesh().me().mesh.clone().unwrap_or_default(),
-        addresses: app.addresses.to_vec(),
+        addresses: app.listening.addresses().iter().map(ToString::to_string).collect(),
+        listening: app.listening.state().into_iter().map(address).collect(),
         state: engine.state().display().to_string(),
         pid: std::process::id(),
         boot: engine.boot().0,
@@ -68,4 +80,8 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
         notice: engine.mesh().notice().map(str::to_string),
     })
+}
+
+fn address((address, why_not): Heard) -> Address {
+    Address { address: address.to_string(), why_not }
 }
