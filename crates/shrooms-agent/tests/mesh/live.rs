@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::lab::poll;
-use crate::probe;
+use crate::probe::{self, Plain};
 use crate::world::{LABEL, M1, M2, M3, PORT, World};
 
 /// The overlay's interface on m2, as it was before.
@@ -36,7 +36,12 @@ fn an_address_that_goes_and_comes_back_is_served_again_without_a_restart() {
     assert_eq!(status["listening"][0]["address"], format!("[{m2}]:{PORT}"), "{status}");
     let away = world.lab[M1].cli(&["a2a", "send", "--now", "m2/api", "please"]);
     assert!(away.code == 1 && away.err.contains("m2"), "{away:?}");
+    // Another program is quicker, when the address is back.
+    net.on(M2, &["sh", "-c", "echo 1 > /proc/sys/net/ipv6/ip_nonlocal_bind"]);
+    let quicker = Plain::listen(&world, M2, m2, PORT);
     put_back(&world, m2);
+    poll("it says so", || world.why_deaf(M2).starts_with("another program listens there"));
+    drop(quicker);
     poll("it listens again", || world.why_deaf(M2).is_empty());
     asked(&world, "between");
     net.on(M2, &["ip", "link", "set", "wg0", "down"]);
