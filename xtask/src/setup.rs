@@ -12,13 +12,14 @@ struct Need {
     why: &'static str,
 }
 
-static NEEDS: [Need; 7] = [
+static NEEDS: [Need; 8] = [
     Need { program: "ip", package: "iproute2", why: "network namespaces: machines in a box" },
     Need { program: "wg", package: "wireguard-tools", why: "sets up the mesh between them" },
     Need { program: "wireguard-go", package: "wireguard-go", why: "WireGuard where the kernel has none" },
     Need { program: "nft", package: "nftables", why: "cuts and heals links" },
     Need { program: "ping", package: "iputils-ping", why: "waits until a link is up" },
     Need { program: "git", package: "git", why: "sessions work in repositories" },
+    Need { program: "python3", package: "python3", why: "slows links down, and plain programs to compare with" },
     Need { program: "curl", package: "curl", why: "a client that is not ours" },
 ];
 
@@ -97,8 +98,10 @@ mod tests {
     fn only_what_is_on_no_path_is_missing() {
         check(
             &["/usr/sbin/ip", "/usr/local/bin/git", "/usr/bin/curl"],
-            "wireguard-tools wireguard-go nftables iputils-ping",
+            "wireguard-tools wireguard-go nftables iputils-ping python3",
         );
-        check(&["/sbin/ip", "/bin/wg", "/usr/bin/wireguard-go", "/sbin/nft", "/bin/ping", "/bin/git", "/bin/curl"], "");
+        let all =
+            ["/sbin/ip", "/bin/wg", "/usr/bin/wireguard-go", "/sbin/nft", "/bin/ping", "/bin/git", "/bin/python3"];
+        check(&[all.as_slice(), &["/bin/curl"]].concat(), "");
     }
 }

@@ -59,7 +59,7 @@ impl Suite {
     }
 }
 
-pub static SUITES: [Suite; 9] = [
+pub static SUITES: [Suite; 10] = [
     Suite {
         name: "tidy",
         about: "format, clippy, house rules",
@@ -109,6 +109,12 @@ pub static SUITES: [Suite; 9] = [
         steps: sessions,
     },
     Suite {
+        name: "mesh",
+        about: "daemons on machines that WireGuard joins: forged addresses, cut and slow links, addresses that go",
+        budget: Budget { full: 180, quick: None },
+        steps: mesh,
+    },
+    Suite {
         name: "deny",
         about: "banned crates, licences, sources",
         budget: Budget { full: 600, quick: None },
@@ -118,13 +124,16 @@ pub static SUITES: [Suite; 9] = [
 
 /// The end-to-end test files of the binary that a suite runs; `tidy` sees to it that no other one is
 /// there, unrun.
-pub const AGENT_TESTS: [&str; 4] = ["a2a", "daemon", "mcp", "sessions"];
+pub const AGENT_TESTS: [&str; 5] = ["a2a", "daemon", "mcp", "mesh", "sessions"];
 
 /// How many end-to-end tests run at once: each has daemons and their children, and the budget is
 /// for two cores.
 const DAEMON_THREADS: usize = 4;
 /// The same where the children are Claude Codes: each start of one is half a second of a core.
 const SESSION_THREADS: usize = 2;
+
+/// The same where each test has three machines, each with a tunnel of its own.
+const MESH_THREADS: usize = 3;
 
 /// The newest cargo-deny that builds with the pinned toolchain, when this was written.
 const DENY_VERSION: &str = "0.20.2";
@@ -254,6 +263,23 @@ fn sessions(run: Run) -> Vec<Step> {
     with_claude(end_to_end_with("crash-points,real-claude", SESSION_THREADS, "sessions", run.quick))
 }
 
+/// The machines are network namespaces: without root, or without the script that makes them beside the
+/// checkout, the tests skip themselves.
+fn mesh(run: Run) -> Vec<Step> {
+    // As root on a Debian it installs what is missing; elsewhere the tests say what that is.
+    let mut steps = vec![Step::Build(line("sh", "crates/shrooms-agent/tests/mesh/install.sh"))];
+    for step in end_to_end_with("crash-points", MESH_THREADS, "mesh", run.quick) {
+        steps.push(match step {
+            Step::Tests(mut line) => {
+                line.env.push(("SHROOMS_MESHLAB", "../shared/meshlab/meshlab"));
+                Step::Tests(line)
+            }
+            other => other,
+        });
+    }
+    steps
+}
+
 /// Advisories are left out: they need a database from elsewhere, and a test must not turn red
 /// because a download failed or the world found something overnight.
 fn deny(run: Run) -> Vec<Step> {
@@ -357,6 +383,17 @@ mod tests {
                 "tests SHROOMS_CLAUDE=target/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude \
                  SHROOMS_MOCK_MODEL=../shared/mock-model/mock_model.py cargo test --locked --no-fail-fast -p \
                  shrooms-agent --features crash-points,real-claude --test sessions -- --nocapture --test-threads=2",
+            ],
+        );
+        check(
+            "mesh",
+            false,
+            &[
+                "build sh crates/shrooms-agent/tests/mesh/install.sh",
+                "build cargo build --locked -p shrooms-agent --features crash-points --bin shrooms-agent",
+                "build cargo test --locked --no-run -p shrooms-agent --features crash-points --test mesh",
+                "tests SHROOMS_MESHLAB=../shared/meshlab/meshlab cargo test --locked --no-fail-fast -p shrooms-agent \
+                 --features crash-points --test mesh -- --nocapture --test-threads=3",
             ],
         );
         check(

@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn quick_leaves_out_what_has_no_quick_budget() {
-        check_choice(false, "", "tidy core simulate daemon mcp a2a claude sessions deny");
+        check_choice(false, "", "tidy core simulate daemon mcp a2a claude sessions mesh deny");
         check_choice(true, "", "tidy core daemon");
         check_choice(false, "deny tidy", "tidy deny");
         check_choice(true, "core", "core");

@@ -10,6 +10,7 @@ use shrooms_core::rights::Pins;
 use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
 use shrooms_core::{Boot, Desk};
+use shrooms_mesh::local::Interfaces;
 use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
@@ -286,7 +287,10 @@ impl Inner {
             // Unbound, a call would leave by whatever way the system chooses: outside the mesh, too.
             addresses.retain(|to| bind.is_some_and(|from| from.is_ipv4() == to.is_ipv4()));
         }
-        Peer { name: machine.name.clone(), addresses, port: machine.port, bind }
+        // Where the kernel does not say, there is no connecting either.
+        let on = |address| Interfaces::now().ok()?.having(address).map(|interface| interface.name.clone());
+        let interface = bind.filter(|address| !address.is_loopback()).and_then(on);
+        Peer { name: machine.name.clone(), addresses, port: machine.port, bind, interface }
     }
 
     /// Runs something beside the desk, and lets a drain wait for it.

@@ -3,7 +3,8 @@
 //! device, and nothing that a message says can change it.
 //!
 //! - [`Mesh`]: the names as they are now, from a static file, shrooms, Tailscale, or loopback alone
-//! - [`local`]: who on this host made a TCP connection, and of whom a process descends
+//! - [`local`]: who on this host made a TCP connection, of whom a process descends, and which
+//!   interface has an address
 //! - [`near`]: names that somebody may have meant
 //!
 //! It must not know what a session, a task or a right is: it says who, others say what they may.

@@ -1,9 +1,11 @@
-//! Who on this host is at the other end: the owner of a TCP connection's client socket, and of
-//! whom a process descends. Read from /proc, because the mesh address of a local connection only
-//! says "this machine". It must not know what a session is; callers bring the process ids.
+//! This host: who is at the other end of a local connection (the owner of its client socket, of whom
+//! a process descends; read from /proc, because the mesh address only says "this machine"), and which
+//! interface has an address. It must not know what a session is; callers bring the process ids.
 
+mod interface;
 mod process;
 mod socket;
 
+pub use interface::{Interface, Interfaces, Link};
 pub use process::{ancestors, descendants_of, holders, lineage};
 pub use socket::{SocketOwner, socket_owner};

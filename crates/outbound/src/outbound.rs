@@ -24,12 +24,15 @@ use crate::{CALL_TIMEOUT, CallError, Peer, segment};
 /// then the old ones are of no use.
 const CLIENTS_MAX: usize = 16;
 
+/// Where calls leave from.
+type From = (Option<IpAddr>, Option<String>);
+
 /// Calls other machines. One for the whole program; calls may run side by side.
 #[derive(Debug)]
 pub struct Outbound {
     user_agent: String,
-    /// One per local address, for that is a client's and not a call's.
-    clients: Mutex<BTreeMap<Option<IpAddr>, Client>>,
+    /// One per local address and interface, for those are a client's and not a call's.
+    clients: Mutex<BTreeMap<From, Client>>,
     cards: Cards,
 }
 
@@ -176,15 +179,20 @@ impl Outbound {
     /// The client that calls from where the peer wants to be called from.
     pub(crate) fn client(&self, peer: &Peer) -> Result<Client, CallError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients.get(&peer.bind) {
+        let from = (peer.bind, peer.interface.clone());
+        if let Some(client) = clients.get(&from) {
             return Ok(client.clone());
         }
         let away = |error| CallError::Away(format!("{} cannot be reached: {}", peer.name, http::root(&error)));
-        let client = http::builder(&self.user_agent).local_address(peer.bind).build().map_err(away)?;
+        let mut builder = http::builder(&self.user_agent).local_address(peer.bind);
+        if let Some(interface) = &peer.interface {
+            builder = builder.interface(interface);
+        }
+        let client = builder.build().map_err(away)?;
         if clients.len() >= CLIENTS_MAX {
             clients.clear();
         }
-        clients.insert(peer.bind, client.clone());
+        clients.insert(from, client.clone());
         Ok(client)
     }
 }

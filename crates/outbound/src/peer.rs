@@ -17,6 +17,9 @@ pub struct Peer {
     /// The address of this machine to call from: the other side knows a device by it. It holds for
     /// addresses of its own family; for the other one the system chooses.
     pub bind: Option<IpAddr>,
+    /// The interface to call by, which has that address: a route that somebody else has set cannot
+    /// lead the call to another one, and to whoever has taken the peer's address there.
+    pub interface: Option<String>,
 }
 
 impl Peer {

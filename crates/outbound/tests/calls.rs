@@ -22,7 +22,7 @@ fn peer(port: u16) -> Peer {
 
 fn peer_at(addresses: &[&str], port: u16) -> Peer {
     let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
-    Peer { name: "homeserver".into(), addresses, port, bind: None }
+    Peer { name: "homeserver".into(), addresses, port, bind: None, interface: None }
 }
 
 fn outbound() -> Outbound {

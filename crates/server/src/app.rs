@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::a2a::Changed;
+use crate::listen::Listening;
 
 /// Settings of the server that do not come from the engine.
 #[derive(Clone, Debug)]
@@ -97,8 +98,8 @@ impl Capabilities {
 pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) config: Arc<ServerConfig>,
-    /// Addresses that are listened on, as people write them.
-    pub(crate) addresses: Arc<Vec<String>>,
+    /// The addresses that are listened on, and why others are not.
+    pub(crate) listening: Listening,
     /// Room for bodies as JSON, in KiB.
     pub(crate) json: Arc<Semaphore>,
     /// Room for events of streams that are large, in KiB.

@@ -22,5 +22,5 @@ mod v1;
 mod wait;
 
 pub use app::{Offers, Profile, ServerConfig};
-pub use listen::{Listeners, ServeError};
+pub use listen::{Heard, Listeners, Listening, ServeError};
 pub use serve::Server;

@@ -1,5 +1,7 @@
 //! Binding: the unix socket and this machine's mesh addresses. Done before the engine starts, so
-//! that a port in use is an error before any work is touched.
+//! that a port in use is an error before any work is touched. `live` keeps the addresses bound.
+
+mod live;
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +11,10 @@ use std::path::{Path, PathBuf};
 use shrooms_core::Kind;
 use shrooms_mesh::Mesh;
 use thiserror::Error;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::UnixListener;
+
+pub(crate) use live::Live;
+pub use live::{Heard, Listening};
 
 /// What keeps a server from starting.
 #[derive(Debug, Error)]
@@ -38,34 +43,21 @@ impl ServeError {
 /// Sockets that are bound and not served yet.
 pub struct Listeners {
     pub(crate) unix: UnixListener,
-    pub(crate) tcp: Vec<TcpListener>,
-    addresses: Vec<SocketAddr>,
+    pub(crate) tcp: Live,
 }
 
 /// What the kernel takes for the path of a unix socket, without its last zero.
 const MAX_SOCKET_PATH: usize = 107;
 
 impl Listeners {
-    /// Binds `socket` (private to the user) and `port` on each of this machine's mesh addresses.
+    /// Binds `socket` (private to the user) and `port` on each of this machine's mesh addresses that
+    /// the host has now; the others follow while the server runs.
     /// The caller holds the state's lock: a socket file that is there is nobody's.
     ///
     /// # Errors
-    /// An address is in use or not this host's; the socket's path is too long or not writable.
+    /// An address is in use; the socket's path is too long or not writable.
     pub async fn bind(mesh: &Mesh, socket: &Path, port: u16) -> Result<Listeners, ServeError> {
-        let mut tcp = Vec::new();
-        let mut addresses = Vec::new();
-        for ip in mesh.listen_addresses() {
-            let address = SocketAddr::new(ip, port);
-            // A host without IPv6 still serves its loopback mesh.
-            match TcpListener::bind(address).await {
-                Ok(listener) => {
-                    addresses.push(address);
-                    tcp.push(listener);
-                }
-                Err(e) if e.kind() == io::ErrorKind::AddrNotAvailable && ip.is_loopback() && ip.is_ipv6() => {}
-                Err(source) => return Err(ServeError::Address { address, source }),
-            }
-        }
+        let tcp = Live::open(mesh.clone(), port)?;
         let path = socket.to_path_buf();
         let len = path.as_os_str().len();
         if len > MAX_SOCKET_PATH {
@@ -78,11 +70,11 @@ impl Listeners {
         }
         let unix = UnixListener::bind(&path).map_err(failed)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-        Ok(Listeners { unix, tcp, addresses })
+        Ok(Listeners { unix, tcp })
     }
 
-    /// The TCP addresses that are listened on.
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
+    /// What is listened on over TCP, now and later.
+    pub fn listening(&self) -> Listening {
+        self.tcp.listening()
     }
 }

@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use shrooms_core::Kind;
 use shrooms_engine::Engine;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
@@ -48,11 +49,10 @@ pub struct Server {
 impl Server {
     /// Puts the engine behind the sockets; nothing is accepted before [`Server::run`].
     pub fn new(engine: Engine, listeners: Listeners, config: ServerConfig) -> Server {
-        let addresses = listeners.addresses().iter().map(ToString::to_string).collect();
         let app = App {
             engine,
             config: Arc::new(config),
-            addresses: Arc::new(addresses),
+            listening: listeners.listening(),
             json: Arc::new(Semaphore::new(guard::AT_ONCE_KIB)),
             events: Arc::new(Semaphore::new(a2a::EVENTS_KIB)),
             large: Arc::new(Semaphore::new(guard::LARGE_AT_ONCE)),
@@ -94,38 +94,12 @@ impl Server {
                 }
             }
         });
-        for tcp in self.listeners.tcp {
-            let at = door.clone();
-            spawn(&loops, async move {
-                loop {
-                    let Some(permit) = at.room.tcp().await else { return };
-                    match tcp.accept().await {
-                        Ok((stream, from)) => {
-                            let Some(share) = at.room.share(from.ip()) else {
-                                tracing::info!(%from, "closed: this address has as many connections as it may");
-                                continue;
-                            };
-                            let door = at.clone();
-                            spawn(&at.connections, async move {
-                                let Ok(to) = stream.local_addr() else { return };
-                                // Without it small answers wait for an acknowledgement; that it
-                                // cannot be set means that the peer is gone.
-                                let _ = stream.set_nodelay(true);
-                                let peer = principal::of_address(&door.app.engine, &door.refreshed, from, to).await;
-                                match peer {
-                                    Some(peer) => door.serve(stream, peer).await,
-                                    None => tracing::info!(%from, "closed: the address is no machine of the mesh"),
-                                }
-                                drop((permit, share));
-                            });
-                        }
-                        Err(error) => breathe(&error).await,
-                    }
-                }
-            });
-        }
+        let keeping = CancellationToken::new();
+        let (at, until) = (door.clone(), keeping.clone());
+        spawn(&loops, self.listeners.tcp.keep(until, move |tcp, on, stop| spawn(on, accept(at.clone(), tcp, stop))));
         shutdown.cancelled().await;
         door.app.shutdown.cancel();
+        keeping.cancel();
         door.closing.cancel();
         door.room.close();
         door.connections.close();
@@ -133,6 +107,34 @@ impl Server {
             tracing::info!("some connections did not end in time");
         }
         Ok(())
+    }
+}
+
+/// Takes connections at one address until `stop`.
+async fn accept(at: Arc<Door>, tcp: TcpListener, stop: CancellationToken) {
+    while let Some(Some(permit)) = stop.run_until_cancelled(at.room.tcp()).await {
+        let Some(accepted) = stop.run_until_cancelled(tcp.accept()).await else { return };
+        match accepted {
+            Ok((stream, from)) => {
+                let Some(share) = at.room.share(from.ip()) else {
+                    tracing::info!(%from, "closed: this address has as many connections as it may");
+                    continue;
+                };
+                let door = at.clone();
+                spawn(&at.connections, async move {
+                    let Ok(to) = stream.local_addr() else { return };
+                    // Without it small answers wait for an acknowledgement; that it cannot be set
+                    // means that the peer is gone.
+                    let _ = stream.set_nodelay(true);
+                    match principal::of_address(&door.app.engine, &door.refreshed, from, to).await {
+                        Some(peer) => door.serve(stream, peer).await,
+                        None => tracing::info!(%from, "closed: the address is no machine of the mesh"),
+                    }
+                    drop((permit, share));
+                });
+            }
+            Err(error) => breathe(&error).await,
+        }
     }
 }
 

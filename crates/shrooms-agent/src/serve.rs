@@ -136,7 +136,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     )
     .await?;
     engine.bind_rights().await?;
-    let addresses: Vec<String> = listeners.addresses().iter().map(ToString::to_string).collect();
+    let addresses: Vec<String> = listeners.listening().addresses().iter().map(ToString::to_string).collect();
     let config = ServerConfig {
         version: env!("CARGO_PKG_VERSION").to_string(),
         path: env::search_path(),

@@ -148,7 +148,7 @@ mod tests {
 
     fn peer() -> Peer {
         let addresses = vec!["100.64.0.7".parse().unwrap(), "fd00::7".parse().unwrap()];
-        Peer { name: "homeserver".into(), addresses, port: 4732, bind: None }
+        Peer { name: "homeserver".into(), addresses, port: 4732, bind: None, interface: None }
     }
 
     fn card(interfaces: &[(&str, &str, &str)]) -> AgentCard {

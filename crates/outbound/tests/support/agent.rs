@@ -15,7 +15,7 @@ pub const HOME: &str = "127.0.0.1";
 pub const NOW: Duration = Duration::ZERO;
 
 pub fn peer(port: u16) -> Peer {
-    Peer { name: "homeserver".into(), addresses: vec![HOME.parse().unwrap()], port, bind: None }
+    Peer { name: "homeserver".into(), addresses: vec![HOME.parse().unwrap()], port, bind: None, interface: None }
 }
 
 /// A card with both bindings at `/a2a/review`, that offers all there is.

@@ -130,7 +130,7 @@ fn card(
 fn base(app: &App, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|h| h.to_str().ok());
     let host = host.filter(|h| !h.is_empty() && *h != "localhost").map(str::to_string);
-    let first = || app.addresses.first().cloned().unwrap_or_else(|| "localhost".into());
+    let first = || app.listening.addresses().first().map_or_else(|| "localhost".into(), ToString::to_string);
     format!("http://{}", host.unwrap_or_else(first))
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use shrooms_core::Principal;
 
 use crate::app::{App, Caller};
+use crate::listen::Heard;
 use crate::problem::Problem;
 
 #[derive(Serialize)]
@@ -14,7 +15,10 @@ pub(super) struct Status {
     machine: String,
     /// The label of its mesh; empty where it has none.
     mesh: String,
+    /// Those that are listened on.
     addresses: Vec<String>,
+    /// Every address of this machine on its meshes, and why it is not listened on.
+    listening: Vec<Address>,
     state: String,
     pid: u32,
     boot: u32,
@@ -33,6 +37,13 @@ pub(super) struct Status {
     /// Why no mesh is served, or why its names are old.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Address {
+    address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<String>,
 }
 
 pub(super) async fn show(
@@ -61,7 +72,8 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         version: app.config.version.clone(),
         machine: engine.machine(),
         mesh: engine.mesh().me().mesh.clone().unwrap_or_default(),
-        addresses: app.addresses.to_vec(),
+        addresses: app.listening.addresses().iter().map(ToString::to_string).collect(),
+        listening: app.listening.state().into_iter().map(address).collect(),
         state: engine.state().display().to_string(),
         pid: std::process::id(),
         boot: engine.boot().0,
@@ -72,4 +84,8 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         notice: engine.mesh().notice(),
         trouble: engine.mesh().trouble(),
     })
+}
+
+fn address((address, why_not): Heard) -> Address {
+    Address { address: address.to_string(), why_not }
 }

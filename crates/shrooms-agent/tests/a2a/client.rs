@@ -46,7 +46,13 @@ fn serve(sdk: &Sdk) -> Server {
 }
 
 fn peer(server: &Server) -> Peer {
-    Peer { name: "127.0.0.1".into(), addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)], port: server.port, bind: None }
+    Peer {
+        name: "127.0.0.1".into(),
+        addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+        port: server.port,
+        bind: None,
+        interface: None,
+    }
 }
 
 /// A message whose id begins with the behaviour, and is used once.

@@ -72,7 +72,7 @@ pub fn node() -> Result<Sdk, &'static str> {
 /// A machine at 127.0.0.1: the clients come from there.
 fn reachable(profile: &[&str], session: &str) -> World {
     let mut world = World { lab: world::idle() };
-    world.lab.move_to(0, IpAddr::V4(Ipv4Addr::LOCALHOST), &[]);
+    world.lab.settle("home", vec![(IpAddr::V4(Ipv4Addr::LOCALHOST), Vec::new())]);
     world.lab[0].port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     world.lab[0].with(profile);
     world.lab[0].start();

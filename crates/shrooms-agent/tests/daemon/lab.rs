@@ -96,14 +96,24 @@ impl Lab {
         Lab { dir, machines }
     }
 
-    /// Gives a machine that was not started another address, in a place that is reached `through`
-    /// a command. For labs of one machine.
-    pub fn move_to(&mut self, machine: usize, address: IpAddr, through: &[&str]) {
-        let machine = &mut self.machines[machine];
-        machine.through = through.iter().map(|w| w.to_string()).collect();
-        machine.address = address;
-        let text = format!("[[machine]]\nname = \"{}\"\nmesh = \"home\"\naddresses = [\"{address}\"]\n", machine.name);
-        fs::write(&machine.mesh, text).unwrap();
+    /// Puts machines that were not started yet elsewhere, as a mesh of this label: each at an address,
+    /// in a place that is reached through a command.
+    pub fn settle(&mut self, label: &str, places: Vec<(IpAddr, Vec<String>)>) {
+        for (machine, (address, through)) in self.machines.iter_mut().zip(places) {
+            (machine.address, machine.through) = (address, through);
+        }
+        self.write_mesh(label);
+    }
+
+    /// The mesh file anew, with the addresses that the machines have now.
+    pub fn write_mesh(&self, label: &str) {
+        let of = |machine: &Machine| {
+            format!(
+                "[[machine]]\nname = \"{}\"\nmesh = \"{label}\"\naddresses = [\"{}\"]\n\n",
+                machine.name, machine.address
+            )
+        };
+        fs::write(self.path("mesh.toml"), self.machines.iter().map(of).collect::<String>()).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -48,7 +48,7 @@ fn the_minimal_request_works_with_brackets_on_an_ipv6_address() {
     };
     let mut lab = Lab::idle(&["homeserver"]);
     let ip: IpAddr = address.parse().unwrap();
-    lab.move_to(0, ip, &["ip", "netns", "exec", &namespace.0]);
+    lab.settle("home", vec![(ip, ["ip", "netns", "exec", &namespace.0].map(str::to_string).to_vec())]);
     lab[0].start();
     lab[0].add("review", lab.dir.path(), &["echo", "main is on staging"]);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
