@@ -290,6 +290,7 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             };
             observe(world, Input::Outbox(no, fact))
         }
+        ["machine", name] => observe(world, Input::Machine((*name).to_string())),
         ["wait", secs] => {
             world.pass(secs.parse::<i64>().expect("seconds") * 1_000);
             Vec::new()
