@@ -2,10 +2,11 @@
 //! waits for changes. Starting it is recovery: the same rows, a new boot.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use shrooms_core::desk::{Done, Input, Place, Request};
+use shrooms_core::rights::Pins;
 use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
 use shrooms_core::{Boot, Desk};
@@ -64,6 +65,8 @@ pub(crate) struct Inner {
     pub(crate) grace: Duration,
     pub(crate) harnesses: Harnesses,
     pub(crate) settings: Settings,
+    /// Which devices the rights by name were given to.
+    pub(crate) pins: RwLock<Arc<Pins>>,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
     /// a copy of the state does not take the original's processes for its own.
@@ -125,6 +128,7 @@ impl Engine {
             grace: config.grace,
             harnesses: config.harnesses,
             settings: config.settings,
+            pins: RwLock::new(Arc::new(meta.given.pins.clone())),
             incarnation: meta.incarnation,
             mark,
             boot,

@@ -88,10 +88,7 @@ pub(crate) async fn of_address(
     }
     match source {
         Source::Unknown => None,
-        Source::Device(machine) => {
-            let principal = Principal::Device { id: machine.id.0.clone(), label: machine.label() };
-            Some(Peer::Known(principal))
-        }
+        Source::Device(machine) => Some(Peer::Known(engine.device(&machine))),
         Source::Me => Some(own_process(engine, from, to).await),
     }
 }

@@ -135,6 +135,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
         lock,
     )
     .await?;
+    engine.bind_rights().await?;
     let addresses: Vec<String> = listeners.addresses().iter().map(ToString::to_string).collect();
     let config = ServerConfig {
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -158,7 +159,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     let stop = shutdown.clone();
     let first = Stopper::new(args.until_stdin_closes)?;
     let until = async {
-        refresh_until(engine.mesh(), told, first.wait()).await;
+        refresh_until(&engine, told, first.wait()).await;
         tracing::info!("draining: no new work; a second signal ends what still runs");
         stop.cancel();
         // Made only now: it must not hear the first signal, too.
@@ -211,7 +212,8 @@ fn start_logging(form: &str) {
 }
 
 /// Keeps the names of the mesh fresh until `end`, and says what is wrong with them when that changes.
-async fn refresh_until(mesh: &Mesh, mut told: Told, end: impl Future<Output = ()>) {
+async fn refresh_until(engine: &Engine, mut told: Told, end: impl Future<Output = ()>) {
+    let mesh = engine.mesh();
     let mut changes = mesh.changes();
     tokio::pin!(end);
     loop {
@@ -229,6 +231,9 @@ async fn refresh_until(mesh: &Mesh, mut told: Told, end: impl Future<Output = ()
             () = read_again => {}
         }
         told.tell(mesh);
+        if let Err(error) = engine.bind_rights().await {
+            tracing::warn!(%error, "rights could not be bound to the devices of the mesh");
+        }
     }
 }
 
