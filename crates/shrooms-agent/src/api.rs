@@ -198,6 +198,9 @@ pub struct Status {
     pub session: Option<String>,
     #[serde(default)]
     pub notice: Option<String>,
+    /// Why no mesh is served, or why its names are old.
+    #[serde(default)]
+    pub trouble: Option<String>,
 }
 
 /// An answer as a value.

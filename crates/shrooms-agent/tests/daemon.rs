@@ -13,6 +13,7 @@ mod daemon {
     pub mod attacks;
     pub mod bad;
     pub mod crashes;
+    pub mod directories;
     pub mod files;
     pub mod fleet;
     pub mod http;

@@ -300,6 +300,11 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             };
             observe(world, Input::Outbox(no, fact))
         }
+        ["machine", name] => {
+            // What a desk is told that is made anew.
+            world.place.machine = name.to_string();
+            observe(world, Input::Machine(name.to_string()))
+        }
         ["met", device, version @ ..] => {
             let device = Device {
                 id: format!("id-{device}"),

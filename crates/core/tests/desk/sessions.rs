@@ -103,6 +103,8 @@ rules! {
         session add owner                       -> refused 'reserved'
         session add a/b                         -> refused 'cannot be a session's name'
         session remove nobody                   -> refused 'no session 'nobody' on home'
+        machine house
+        session remove nobody                   -> refused 'no session 'nobody' on house'
         session stop test                       -> refused 'did you mean tests?'
         crash
         session add tests                       -> refused 'already a session 'tests' on this machine'

@@ -30,6 +30,7 @@ fn lines(status: &Status, out: Output) -> String {
         ("version", status.version.clone()),
         ("paused", status.paused.as_ref().map(|by| format!("by {by}")).unwrap_or_default()),
         ("notice", status.notice.clone().unwrap_or_default()),
+        ("trouble", status.trouble.clone().unwrap_or_default()),
     ];
     let rows: Vec<_> =
         rows.into_iter().filter(|(_, value)| !value.is_empty()).map(|(key, value)| [key.to_owned(), value]).collect();

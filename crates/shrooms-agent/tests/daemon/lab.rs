@@ -40,6 +40,8 @@ pub struct Machine {
     child: Option<Child>,
     extra: Vec<String>,
     say_port: bool,
+    /// Which mesh, where it is not the lab's file.
+    on_mesh: Option<Vec<String>>,
     /// What the daemon is started through: nothing, or a way into a namespace.
     through: Vec<String>,
 }
@@ -87,6 +89,7 @@ impl Lab {
                 child: None,
                 through: Vec::new(),
                 say_port: true,
+                on_mesh: None,
                 extra: Vec::new(),
             };
             machine.with(&["--allow-scripted", "--stop-grace", "0.3"]);
@@ -183,6 +186,11 @@ impl Machine {
         self.start();
     }
 
+    /// Another mesh than the lab's file, in words of the command line, for a daemon that was not started yet.
+    pub fn on_mesh(&mut self, words: &[&str]) {
+        self.on_mesh = Some(words.iter().map(|w| w.to_string()).collect());
+    }
+
     /// More words on the command line of this daemon, which was not started yet.
     pub fn with(&mut self, words: &[&str]) {
         self.extra.extend(words.iter().map(|w| w.to_string()));
@@ -206,9 +214,10 @@ impl Machine {
             .args(&words[1..])
             .args(["serve", "--state"])
             .arg(&self.state)
-            .arg("--mesh")
-            .arg(format!("file:{}", self.mesh.display()))
-            .args(["--me", &self.name])
+            .args(self.on_mesh.clone().unwrap_or_else(|| {
+                let file = format!("file:{}", self.mesh.display());
+                ["--mesh", &file, "--me", &self.name].map(str::to_string).to_vec()
+            }))
             .args(if self.say_port { vec!["--port".to_string(), self.port.to_string()] } else { Vec::new() })
             .args(&self.extra)
             .env("SHROOMS_AGENT_LOG", "debug")
