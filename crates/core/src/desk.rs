@@ -4,6 +4,7 @@
 
 mod advance;
 mod asks;
+mod audit;
 #[cfg(feature = "simulation")]
 mod check;
 mod due;
@@ -28,6 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use asks::ask_id;
+pub use audit::MAX_DEVICES;
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
     AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, NewMade, OutboxFact, ReportReq,
@@ -41,11 +43,13 @@ pub use tasks::{MAX_MADE, MAX_MADE_BYTES};
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use crate::refusal::Refusal;
 use crate::row::{
-    Ask, AskKey, Change, Delivery, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task, Turn,
+    Ask, AskKey, Audit, Change, Delivery, Device, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task,
+    Turn,
 };
 use crate::settings::Settings;
 use crate::text::{Text, TextRef};
 use crate::time::Now;
+use audit::Deed;
 use table::Table;
 
 /// Messages from the asker that may wait for one task's worker.
@@ -55,10 +59,10 @@ pub const MAX_SESSIONS: usize = 1_000;
 /// Asks that may be open on one machine.
 pub const MAX_ASKS: usize = 10_000;
 
-/// What the desk is told once, at the start.
+/// What the desk is told at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// This machine's mesh name.
+    /// This machine's mesh name; a mesh may give it another later ([`Input::Machine`]).
     pub machine: String,
     pub settings: Settings,
     /// The rule that this desk breaks, to show that the simulation finds it.
@@ -95,6 +99,12 @@ pub struct Desk {
     gone: BTreeSet<OutboxNo>,
     blobs: Vec<(i64, Text)>,
     events: Vec<Arc<Event>>,
+    audits: Vec<Arc<Audit>>,
+    /// Those of the mesh that this machine has met, by identity.
+    devices: BTreeMap<String, Device>,
+    met: Vec<Arc<Device>>,
+    /// Lines of the audit log whose number in an hour is bounded: since when (served), and how many.
+    noted: BTreeMap<String, (i64, u32)>,
     index: Index,
     effects: BTreeMap<EffectKey, Effect>,
     fresh: Vec<Effect>,
@@ -158,7 +168,14 @@ impl Desk {
         self.meta.served = now.served;
         self.meta_dirty = true;
         let answer = match input {
-            Input::Request(request, loaded) => self.request(&now, *request, *loaded),
+            Input::Request(request, loaded) => {
+                let deed = Deed::of(&request);
+                let answer = self.request(&now, *request, *loaded);
+                if let Some(deed) = deed {
+                    self.audit(&now, deed, &answer);
+                }
+                answer
+            }
             Input::Turn(fence, fact) => {
                 self.observe_turn(&now, fence, fact);
                 Ok(Done::Nothing)
@@ -169,6 +186,10 @@ impl Desk {
             }
             Input::Outbox(no, fact) => {
                 self.observe_outbox(&now, no, fact);
+                Ok(Done::Nothing)
+            }
+            Input::Machine(name) => {
+                self.place.machine = name;
                 Ok(Done::Nothing)
             }
             Input::Tick => {
@@ -206,6 +227,9 @@ impl Desk {
             Request::NewConversation { by, name, cancel } => self.new_conversation(now, &by, &name, cancel),
             Request::Interrupt { by, name } => self.interrupt(now, &by, &name),
             Request::RemoveSession { by, name } => self.remove_session(now, &by, &name),
+            Request::Attempt { by, action, .. } => sessions::allowed(&by, action).map(|()| Done::Nothing),
+            Request::Met(device) => Ok(self.met(now, device)),
+            Request::Mesh { devices } => Ok(self.mesh(now, &devices)),
         }
     }
 
@@ -230,6 +254,8 @@ impl Desk {
         for event in self.events.drain(..) {
             out.push(Change::Event(event));
         }
+        out.extend(self.audits.drain(..).map(Change::Audit));
+        out.extend(self.met.drain(..).map(Change::Device));
         if std::mem::take(&mut self.meta_dirty) {
             out.push(Change::Meta(self.meta.clone()));
         }

@@ -9,12 +9,14 @@
 pub mod desk;
 pub mod digest;
 pub mod file_name;
+pub mod greeting;
 pub mod id;
 pub mod kind;
 pub mod name;
 pub mod near;
 pub mod principal;
 pub mod refusal;
+pub mod rights;
 pub mod row;
 pub mod settings;
 pub mod text;

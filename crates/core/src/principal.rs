@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::SessionUid;
+use crate::rights::{Action, Right};
 
 /// Who a request is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,15 +21,36 @@ pub enum Principal {
         id: String,
         /// `NAME.MESH`, or `NAME`.
         label: String,
+        /// What it may, as it was when the request came. (Rows of before rights are the owner's.)
+        #[serde(default, skip_serializing_if = "Right::is_owner")]
+        right: Right,
     },
 }
 
 impl Principal {
     /// The namespace of this principal's message ids. This machine and every device with the
-    /// owner's right are one sender.
+    /// owner's right are one sender; any other device is one of its own, so that it can neither
+    /// guess nor take the owner's ids.
     pub fn ns(&self) -> Ns {
         match self {
-            Principal::Owner | Principal::Session(_) | Principal::Device { .. } => Ns::owner(),
+            Principal::Owner | Principal::Session(_) | Principal::Device { right: Right::Owner, .. } => Ns::owner(),
+            Principal::Device { id, .. } => Ns(format!("device/{id}")),
+        }
+    }
+
+    /// The identity of a device that knows of no tasks but its own.
+    pub fn guest(&self) -> Option<&str> {
+        match self {
+            Principal::Device { id, .. } if !self.may(Action::Look) => Some(id),
+            Principal::Owner | Principal::Session(_) | Principal::Device { .. } => None,
+        }
+    }
+
+    /// Whether this is the same sender: a device by its identity, whatever it may or is called by now.
+    pub fn is_same(&self, other: &Principal) -> bool {
+        match (self, other) {
+            (Principal::Device { id, .. }, Principal::Device { id: other, .. }) => id == other,
+            (one, other) => one == other,
         }
     }
 }

@@ -4,6 +4,7 @@
 use thiserror::Error;
 
 use crate::Kind;
+use crate::rights::Right;
 
 /// A request that changes nothing, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -102,6 +103,10 @@ pub enum Refusal {
     WrongReporter { ask: String },
     #[error("{what} is the owner's to do, not a session's")]
     OwnersOnly { what: &'static str },
+    #[error(
+        "the device {device} may not do this here: its right is '{right}' (the owner of this machine gives rights with mesh_devices in the config)"
+    )]
+    DeviceMayNot { device: String, right: Right },
     #[error("'shrooms/fresh' is not possible here: the owner of '{name}' has not allowed it")]
     FreshImpossible { name: String },
 }
@@ -139,6 +144,7 @@ impl Refusal {
             | UpdateFromAway
             | WrongReporter { .. }
             | OwnersOnly { .. }
+            | DeviceMayNot { .. }
             | FreshImpossible { .. } => Kind::Refused,
             QueueFull { .. }
             | TooManyAnswers { .. }

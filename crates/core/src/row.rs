@@ -2,12 +2,14 @@
 //! deliveries, turns, asks, the outbox, the event feed. They are data; the rules are in `desk`.
 
 mod ask;
+mod audit;
 mod evidence;
 mod prompt;
 mod session;
 mod task;
 
 pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
+pub use audit::{Audit, Device, Given};
 pub use evidence::{Evidence, Proof, Spent, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Harness, Lane, LaneKind, Session, SessionSet, SessionState};
@@ -43,12 +45,28 @@ pub struct Meta {
     /// Who paused everything, if it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+    /// The last number of the audit log.
+    #[serde(default)]
+    pub last_audit: i64,
+    /// What was given to devices of the mesh.
+    #[serde(default)]
+    pub given: Given,
 }
 
 impl Meta {
     /// The meta row of a new state.
     pub fn new(incarnation: String) -> Meta {
-        Meta { incarnation, boot: Boot(0), served: 0, next: 1, last_event: 0, spent: (0, 0), paused: None }
+        Meta {
+            incarnation,
+            boot: Boot(0),
+            served: 0,
+            next: 1,
+            last_event: 0,
+            spent: (0, 0),
+            paused: None,
+            last_audit: 0,
+            given: Given::default(),
+        }
     }
 }
 
@@ -102,6 +120,8 @@ pub enum Change {
     Outbox(Arc<Outbox>),
     OutboxGone(OutboxNo),
     Event(Arc<Event>),
+    Audit(Arc<Audit>),
+    Device(Arc<Device>),
 }
 
 /// All rows that the desk needs at the start: everything open, nothing ended.
@@ -116,6 +136,7 @@ pub struct Open {
     pub prompts: Vec<Prompt>,
     pub asks: Vec<Ask>,
     pub outbox: Vec<Outbox>,
+    pub devices: Vec<Device>,
 }
 
 /// Which attempt a word from the harness belongs to. A word whose fence does not fit what the

@@ -3,12 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rights::Grants;
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     pub watchdog: Watchdog,
     pub limits: Limits,
+    /// What devices of the mesh may do here.
+    pub grants: Grants,
 }
 
 /// When a worker that went quiet is reminded; all of served time.

@@ -288,7 +288,7 @@ impl DeskLoop {
             let _ = reply.send(answer);
         }
         let settings = self.inner.settings.clone();
-        let place = shrooms_core::desk::Place::new(self.inner.machine.clone(), settings);
+        let place = shrooms_core::desk::Place::new(self.inner.machine(), settings);
         let read = self.store.meta().and_then(|meta| Ok((meta, self.store.open_rows()?)));
         match read {
             Ok((Some(mut meta), open)) => {

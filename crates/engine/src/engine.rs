@@ -2,15 +2,16 @@
 //! waits for changes. Starting it is recovery: the same rows, a new boot.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use shrooms_core::desk::{Done, Input, Place, Request};
+use shrooms_core::rights::Pins;
 use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
 use shrooms_core::{Boot, Desk};
 use shrooms_mesh::local::Interfaces;
-use shrooms_mesh::{Machine, Mesh};
+use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -65,7 +66,8 @@ pub(crate) struct Inner {
     pub(crate) grace: Duration,
     pub(crate) harnesses: Harnesses,
     pub(crate) settings: Settings,
-    pub(crate) machine: String,
+    /// Which devices the rights by name were given to.
+    pub(crate) pins: RwLock<Arc<Pins>>,
     pub(crate) incarnation: String,
     /// What every process of this state bears: the incarnation, and the directory itself, so that
     /// a copy of the state does not take the original's processes for its own.
@@ -127,7 +129,7 @@ impl Engine {
             grace: config.grace,
             harnesses: config.harnesses,
             settings: config.settings,
-            machine,
+            pins: RwLock::new(Arc::new(meta.given.pins.clone())),
             incarnation: meta.incarnation,
             mark,
             boot,
@@ -143,6 +145,7 @@ impl Engine {
             stopped,
             state,
         });
+        inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
         Ok(Engine(inner))
@@ -198,9 +201,9 @@ impl Engine {
         &self.0.mesh
     }
 
-    /// This machine's mesh name.
-    pub fn machine(&self) -> &str {
-        &self.0.machine
+    /// This machine's mesh name, as of now.
+    pub fn machine(&self) -> String {
+        self.0.machine()
     }
 
     /// Which start of the daemon this is.
@@ -269,17 +272,22 @@ impl Engine {
 }
 
 impl Inner {
+    /// This machine's mesh name, as of now.
+    pub(crate) fn machine(&self) -> String {
+        self.mesh.me().name.clone()
+    }
+
     pub(crate) fn peer(&self, machine: &Machine) -> Peer {
         let bind = self.mesh.outgoing_bind(machine);
         // Where the kernel does not say, there is no connecting either.
         let on = |address| Interfaces::now().ok()?.having(address).map(|interface| interface.name.clone());
-        Peer {
-            name: machine.name.clone(),
-            addresses: machine.addresses.clone(),
-            port: machine.port,
-            bind,
-            interface: bind.filter(|address| !address.is_loopback()).and_then(on),
+        let interface = bind.filter(|address| !address.is_loopback()).and_then(on);
+        let mut addresses = machine.addresses.clone();
+        if matches!(self.mesh.kind(), DirectoryKind::Shrooms | DirectoryKind::Tailscale) {
+            // Unbound, a call would leave by whatever way the system chooses: outside the mesh, too.
+            addresses.retain(|to| bind.is_some_and(|from| from.is_ipv4() == to.is_ipv4()));
         }
+        Peer { name: machine.name.clone(), addresses, port: machine.port, bind, interface }
     }
 
     /// Runs something beside the desk, and lets a drain wait for it.
@@ -331,6 +339,24 @@ impl Inner {
     pub(crate) async fn observe(&self, input: Input) {
         if self.observations.send(input).await.is_err() {
             tracing::debug!("an observation came after the desk had stopped; the next start finds it");
+        }
+    }
+}
+
+/// Tells the desk when the mesh gives this machine another name.
+async fn follow_name(inner: Arc<Inner>, mut told: String) {
+    let mut changes = inner.mesh.changes();
+    loop {
+        // Also before the first change: the name may have changed since the desk was made.
+        let name = inner.machine();
+        if name != told {
+            tracing::info!(name, before = told, "the mesh gives this machine another name");
+            inner.observe(Input::Machine(name.clone())).await;
+            told = name;
+        }
+        tokio::select! {
+            moved = changes.changed() => if moved.is_err() { return },
+            () = inner.draining.cancelled() => return,
         }
     }
 }

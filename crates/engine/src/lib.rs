@@ -10,6 +10,7 @@
 mod clock;
 mod crash_points;
 mod desk_loop;
+mod devices;
 mod effects;
 mod engine;
 mod error;

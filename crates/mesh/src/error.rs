@@ -4,15 +4,50 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use crate::DirectoryKind;
+
 /// Why a mesh could not be opened or read again.
 #[derive(Debug, thiserror::Error)]
 pub enum MeshError {
     /// `--mesh` is none of the known words.
     #[error("--mesh {given} is not known{} (use auto, loopback, file:PATH, shrooms or tailscale)", hint(near))]
     Spec { given: String, near: Vec<String> },
-    /// This kind of mesh cannot be asked on this version.
-    #[error("--mesh {0} is not built yet: use file:PATH, a TOML file that lists the machines")]
-    Unavailable(String),
+    /// `--me` where the mesh's daemon names this machine.
+    #[error(
+        "--me does not go with --mesh {0}: there this machine's name is the one that {0} has for it; leave --me out, and \
+         rename it there if need be"
+    )]
+    MeGiven(String),
+    /// `--socket` where no daemon is asked.
+    #[error(
+        "--socket is the mesh daemon's, and --mesh {0} asks none: leave it out, or use --mesh shrooms or tailscale"
+    )]
+    SocketGiven(String),
+    /// Nobody listens there.
+    #[error(
+        "no {kind} daemon answers at {}: start it, and this daemon follows; --mesh loopback or file:PATH does without",
+        path.display()
+    )]
+    NoDaemon { kind: DirectoryKind, path: PathBuf },
+    /// It is there, and not for this user.
+    #[error(
+        "this user may not ask the {kind} daemon at {}: add the user to the socket's group, and start this daemon from a \
+         new login",
+        path.display()
+    )]
+    NotAllowed { kind: DirectoryKind, path: PathBuf },
+    /// It takes the question and says nothing.
+    #[error("the {kind} daemon at {} did not answer within {seconds} s: look at its log, or restart it", path.display())]
+    Silent { kind: DirectoryKind, path: PathBuf, seconds: u64 },
+    /// It answers something else.
+    #[error("what answers at {} does not speak as the {kind} daemon does: {what}", path.display())]
+    Strange { kind: DirectoryKind, path: PathBuf, what: String },
+    /// Tailscale is there, and off.
+    #[error("Tailscale is not up on this machine (it says {state:?}): run `tailscale up`, and this daemon follows")]
+    TailscaleDown { state: String },
+    /// What a refresh at the same time came to.
+    #[error("{0}")]
+    Shared(String),
     /// `--me`, `me`, a machine's name or a mesh label breaks the rule for names.
     #[error(
         "{what} {name:?} cannot be a name: first a letter or digit, then letters, digits, '.', '_' or '-', at most 64 \

@@ -161,7 +161,7 @@ pub(crate) fn may_name_a_machine(name: &str) -> bool {
 }
 
 /// Addresses of many or of none, and link-local ones, which mean another machine on each link.
-fn names_no_machine(address: IpAddr) -> bool {
+pub(crate) fn names_no_machine(address: IpAddr) -> bool {
     let link_local = match address {
         IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),

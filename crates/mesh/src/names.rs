@@ -6,49 +6,58 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::error::{FileProblem, known};
-use crate::{FindError, Machine, MeshError, Source, near};
+use crate::naming::{OwnMesh, nowhere};
+use crate::{DeviceId, FindError, Machine, Source, near};
 
 /// One consistent set of names.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// This machine once per mesh that it is served on, the first being what others call it.
+    /// This machine once per mesh that it is served on, the first being what others call it; where it
+    /// is served on none, once and without an address.
     own: Vec<Arc<Machine>>,
     me: Arc<Machine>,
     /// `me` first, then the others in the order of the list.
     machines: Arc<[Arc<Machine>]>,
     by_address: BTreeMap<IpAddr, Arc<Machine>>,
+    meshes: Arc<[OwnMesh]>,
+    warnings: Arc<[String]>,
 }
 
 impl Names {
-    /// `machines` reduced to the served meshes, with those of `own_indices` as this machine.
-    ///
-    /// # Errors
-    /// [`MeshError::NotServed`] when no entry of this machine is left.
-    pub fn new(machines: Vec<Machine>, own_indices: &[usize], served: Option<&[String]>) -> Result<Self, MeshError> {
-        let is_served = |machine: &Machine| match served {
-            None => true,
-            Some(labels) => machine.mesh.as_ref().is_some_and(|mesh| labels.contains(mesh)),
-        };
-        let own_labels: Vec<String> = own_indices.iter().map(|index| machines[*index].label()).collect();
-        let (mut own, mut others) = (Vec::new(), Vec::new());
-        for (index, machine) in machines.into_iter().enumerate() {
-            if is_served(&machine) {
-                let list = if own_indices.contains(&index) { &mut own } else { &mut others };
-                list.push(Arc::new(machine));
-            }
-        }
-        let Some(me) = own.first().cloned() else {
-            let on = own_labels.join(", ");
-            return Err(MeshError::NotServed { name: own_labels.into_iter().next().unwrap_or_default(), on });
-        };
+    /// `own` is not empty; only the others for which `speaks` are known by their address.
+    pub fn new(
+        own: Vec<Machine>,
+        others: Vec<Machine>,
+        speaks: impl Fn(&Machine) -> bool,
+        meshes: Vec<OwnMesh>,
+        warnings: Vec<String>,
+    ) -> Self {
+        let own: Vec<Arc<Machine>> = own.into_iter().map(Arc::new).collect();
+        let others: Vec<Arc<Machine>> = others.into_iter().map(Arc::new).collect();
+        let me = own.first().cloned().unwrap_or_else(|| Arc::new(nowhere(String::new(), None, 0)));
         let mut by_address = BTreeMap::new();
-        for machine in own.iter().chain(&others) {
+        for machine in own.iter().chain(others.iter().filter(|machine| speaks(machine))) {
             for address in &machine.addresses {
                 by_address.insert(*address, machine.clone());
             }
         }
         let machines = std::iter::once(me.clone()).chain(others).collect();
-        Ok(Self { own, me, machines, by_address })
+        Self { own, me, machines, by_address, meshes: meshes.into(), warnings: warnings.into() }
+    }
+
+    /// This machine's meshes, also those that are not served, with why.
+    pub fn meshes(&self) -> &Arc<[OwnMesh]> {
+        &self.meshes
+    }
+
+    /// What is wrong with the list that was read.
+    pub fn warnings(&self) -> &Arc<[String]> {
+        &self.warnings
+    }
+
+    /// The device with this identity, if it is on a served mesh.
+    pub fn by_id(&self, id: &DeviceId) -> Option<Arc<Machine>> {
+        self.by_address.values().find(|machine| machine.id == *id).cloned()
     }
 
     pub fn me(&self) -> &Arc<Machine> {
@@ -82,10 +91,13 @@ impl Names {
         }
         let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
         if let Ok(address) = bare.parse::<IpAddr>() {
-            return match self.who(address) {
-                Source::Me => Ok(self.me.clone()),
-                Source::Device(machine) => Ok(machine),
-                Source::Unknown => Err(FindError::UnknownAddress(address.to_canonical())),
+            let address = address.to_canonical();
+            let has = |machine: &&Arc<Machine>| machine.addresses.contains(&address);
+            return match (self.who(address), self.machines.iter().find(has)) {
+                (Source::Me, _) => Ok(self.me.clone()),
+                (Source::Device(machine), _) => Ok(machine),
+                (Source::Unknown, Some(machine)) => Ok(machine.clone()),
+                (Source::Unknown, None) => Err(FindError::UnknownAddress(address)),
             };
         }
         // This machine's entries count once: on whichever mesh, it is the same one.

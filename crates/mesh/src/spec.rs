@@ -9,15 +9,15 @@ use crate::{MeshError, near};
 /// Where the names of the mesh come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MeshSpec {
-    /// The first mesh whose daemon answers; for now always loopback, which [`crate::Mesh::notice`] says.
+    /// The first of shrooms and Tailscale that answers, else loopback until one does.
     Auto,
     /// This machine alone, on 127.0.0.1 and ::1.
     Loopback,
     /// A TOML file of machines.
     File(PathBuf),
-    /// The shrooms daemon (not built yet).
+    /// The shrooms daemon.
     Shrooms,
-    /// tailscaled (not built yet).
+    /// tailscaled.
     Tailscale,
 }
 

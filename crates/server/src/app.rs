@@ -112,6 +112,10 @@ pub(crate) struct App {
     pub(crate) shutdown: CancellationToken,
 }
 
+/// A request that another machine hands on for a device; an extension of such requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forwarded;
+
 /// Who asks, as established from the connection; an extension of every request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller(pub(crate) Principal);

@@ -11,13 +11,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use shrooms_core::Kind;
+use shrooms_core::rights::Action;
+use shrooms_core::{Kind, Principal, Refusal};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::a2a;
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, Forwarded};
 use crate::principal::{self, Peer};
 use crate::problem::Problem;
+use crate::{a2a, v1};
 
 /// The largest body: a text within its own bound (1 MiB) whose every byte is written as `\u0000`,
 /// and 64 KiB around it. What is too long is then said of the text, not of its escapes.
@@ -72,11 +73,19 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     };
     if !matches!(peer, Peer::Local { .. }) {
         host_is_ours(app, request.headers(), request.uri().host())?;
-        origin_is_ours(app, request.headers())?;
+        of_our_page(request.uri().path(), request.headers())?;
     }
     let pass = request.headers().get(PASS).map(|p| p.to_str().unwrap_or(""));
-    let principal = principal::of_request(&app.engine, &peer, pass).map_err(Problem::refused)?;
+    let mut principal = principal::of_request(&app.engine, &peer, pass).map_err(Problem::refused)?;
     let (mut parts, body) = request.into_parts();
+    if let Some(asked_by) = parts.headers.get(v1::ASKED_BY) {
+        principal = v1::for_another(app, principal, asked_by)?;
+        parts.extensions.insert(Forwarded);
+    }
+    // Who may not even see that there are agents is told so, and no more.
+    if let (Principal::Device { label, right, .. }, false) = (&principal, principal.may(Action::Find)) {
+        return Err(Refusal::DeviceMayNot { device: label.clone(), right: *right }.into());
+    }
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
     let large = length.is_some_and(|n| n > MAX_BODY) && is_a2a(parts.uri.path());
     let room = if large { Some(turn(app).await?) } else { None };
@@ -165,18 +174,57 @@ fn host_is_ours(app: &App, headers: &HeaderMap, of_uri: Option<&str>) -> Result<
     }
 }
 
-fn origin_is_ours(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let host = origin.to_str().ok().and_then(|o| o.split_once("://")).map(|(_, authority)| host_of(authority));
-    match host {
-        Some(host) if is_ours(app, host) => Ok(()),
-        _ => Err(Problem::refused("a page of another origin may not ask this machine")),
+/// A browser says which page asks. It is this machine's own, at this very port (others may be
+/// another user's), or it gets nothing: neither by a script, nor by a picture or a form that needs
+/// no leave to be sent. Following a link to the page is another thing.
+fn of_our_page(path: &str, headers: &HeaderMap) -> Result<(), Problem> {
+    let foreign = || Err(Problem::refused("a page of another origin may not ask this machine"));
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    if let Some(origin) = text("origin") {
+        let ours = text("host").is_some_and(|host| origin.eq_ignore_ascii_case(&format!("http://{host}")));
+        return if ours { Ok(()) } else { foreign() };
+    }
+    let api = path.starts_with("/v1") || is_a2a(path);
+    match text("sec-fetch-site") {
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(_) if !api && text("sec-fetch-mode") == Some("navigate") => Ok(()),
+        Some(_) => foreign(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn check(path: &str, given: &str, ours: bool) {
+        let mut headers = HeaderMap::new();
+        for (name, value) in given.lines().filter_map(|line| line.split_once(": ")) {
+            headers.insert(axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+        }
+        assert_eq!(of_our_page(path, &headers).is_ok(), ours, "{path} {given}");
+    }
+
+    #[test]
+    fn only_a_page_of_this_very_address_may_ask() {
+        let laptop = "Host: laptop:7387";
+        check("/v1/tasks", laptop, true);
+        check("/v1/tasks", &format!("{laptop}\nOrigin: http://laptop:7387"), true);
+        check("/v1/tasks", &format!("{laptop}\nOrigin: http://LAPTOP:7387"), true);
+        check("/v1/tasks", "Host: [fd00::1]:7387\nOrigin: http://[fd00::1]:7387", true);
+        for origin in
+            ["http://laptop:3000", "http://laptop", "https://laptop:7387", "http://evil.example", "null", "laptop:7387"]
+        {
+            check("/v1/tasks", &format!("{laptop}\nOrigin: {origin}"), false);
+        }
+        check("/v1/tasks", &format!("{laptop}\nSec-Fetch-Site: same-origin"), true);
+        check("/v1/tasks", &format!("{laptop}\nSec-Fetch-Site: none\nSec-Fetch-Mode: navigate"), true);
+        check("/v1/tasks", &format!("{laptop}\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: no-cors"), false);
+        check("/v1/tasks", &format!("{laptop}\nSec-Fetch-Site: same-site\nSec-Fetch-Mode: navigate"), false);
+        check("/a2a/tests", &format!("{laptop}\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate"), false);
+        check("/", &format!("{laptop}\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate"), true);
+        check("/", &format!("{laptop}\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: no-cors"), false);
+    }
 
     #[test]
     fn the_host_is_found_in_every_form_of_an_authority() {

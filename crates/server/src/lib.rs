@@ -2,7 +2,8 @@
 //! engine's handle, not the desk; every answer is of what is committed.
 //!
 //! - [`Listeners`] are bound before the engine starts; [`Server`] serves them until it is told to end
-//! - `principal`: who a connection is from; `guard`: what is refused before any route
+//! - `principal`: who a connection is from; `guard`: what is refused before any route;
+//!   `rights`: whether a route is its caller's to use
 //! - `a2a`: one file per JSON-RPC method; `v1`: one file per resource
 //! - `task_json`: the one place where a stored task becomes an A2A task
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -13,6 +14,7 @@ mod guard;
 mod listen;
 mod principal;
 mod problem;
+mod rights;
 mod room;
 mod serve;
 mod task_json;

@@ -76,24 +76,19 @@ pub(crate) async fn of_address(
     to: SocketAddr,
 ) -> Option<Peer> {
     let mesh = engine.mesh();
-    let mut source = mesh.who(from.ip());
+    let mut source = mesh.who(from.ip()).await;
     if matches!(source, Source::Unknown) && refreshed.may(engine.wall()) {
-        let names = mesh.clone();
-        // A file may hang (a network file system); then the names stay as they are.
-        let read = tokio::time::timeout(REFRESH_WITHIN, tokio::task::spawn_blocking(move || names.refresh()));
-        match read.await {
-            Ok(Ok(Ok(()))) => {}
-            Ok(Ok(Err(error))) => tracing::warn!(%error, "the mesh's names could not be read again"),
-            Ok(Err(_)) | Err(_) => tracing::warn!("the mesh's names could not be read again in time"),
+        // A file may hang (a network file system), and so may a daemon; then the names stay as they are.
+        match tokio::time::timeout(REFRESH_WITHIN, mesh.refresh()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the mesh's names could not be read again"),
+            Err(_) => tracing::warn!("the mesh's names could not be read again in time"),
         }
-        source = mesh.who(from.ip());
+        source = mesh.who(from.ip()).await;
     }
     match source {
         Source::Unknown => None,
-        Source::Device(machine) => {
-            let principal = Principal::Device { id: machine.id.0.clone(), label: machine.label() };
-            Some(Peer::Known(principal))
-        }
+        Source::Device(machine) => Some(Peer::Known(engine.device(&machine))),
         Source::Me => Some(own_process(engine, from, to).await),
     }
 }

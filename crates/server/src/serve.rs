@@ -187,7 +187,7 @@ fn router(app: App) -> Router {
     Router::new()
         .route("/.well-known/agent-card.json", get(a2a::cards::machine))
         .merge(a2a::routes())
-        .merge(v1::routes())
+        .merge(v1::routes(&app))
         .fallback(nowhere)
         .method_not_allowed_fallback(not_that_way)
         // The guard has the bound, and says what to do.

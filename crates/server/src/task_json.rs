@@ -37,7 +37,7 @@ pub(crate) async fn show(app: &App, task: row::Task, shown: Shown) -> Result<Tas
 
 /// Shows several, in one read.
 pub(crate) async fn show_all(app: &App, tasks: Vec<row::Task>, shown: Shown) -> Result<Vec<Task>, EngineError> {
-    let (config, machine) = (app.config.clone(), app.engine.machine().to_string());
+    let (config, machine) = (app.config.clone(), app.engine.machine());
     app.engine
         .read(move |r| {
             let mut out = Vec::with_capacity(tasks.len());

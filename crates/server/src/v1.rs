@@ -2,9 +2,12 @@
 //! resource, JSON in and out, every refusal a [`Problem`]. Who asks was established before.
 
 mod asks;
+mod audit;
 mod events;
 mod fleet;
+mod greeting;
 mod input;
+mod machines;
 mod made;
 mod owner;
 mod pause;
@@ -17,20 +20,76 @@ mod status;
 mod tasks;
 mod wanted;
 
-use axum::Router;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::{any, delete, get, post};
+use axum::{Router, middleware};
+use shrooms_core::rights::Action;
 
 use crate::app::App;
 use crate::problem::Problem;
+use crate::rights::{self, Gate};
+pub(crate) use machines::{ASKED_BY, for_another};
 pub(crate) use made::MAX_FILE;
 
-/// All routes under `/v1`.
-pub(crate) fn routes() -> Router<App> {
+/// All routes under `/v1`, by what they are as far as rights go.
+pub(crate) fn routes(app: &App) -> Router<App> {
+    let all = [
+        (Action::Find, find()),
+        (Action::Look, look()),
+        (Action::See, see()),
+        (Action::Work, work()),
+        (Action::Own, own()),
+    ];
+    let gated = all.into_iter().fold(Router::new(), |gated, (action, routes)| {
+        let gate = Gate { app: app.clone(), action };
+        gated.merge(routes.route_layer(middleware::from_fn_with_state(gate, rights::check)))
+    });
+    gated.method_not_allowed_fallback(no_such_method)
+}
+
+fn find() -> Router<App> {
+    Router::new()
+        .route("/v1/greeting", get(greeting::show))
+        .route("/v1/sessions", get(sessions::list))
+        // From whom a report may come is decided by its ask.
+        .route("/v1/asks/report", post(asks::report))
+}
+
+fn look() -> Router<App> {
     Router::new()
         .route("/v1/status", get(status::show))
-        .route("/v1/sessions", get(sessions::list).post(sessions::add))
-        .route("/v1/sessions/{name}", get(sessions::get).delete(sessions::remove))
+        .route("/v1/sessions/{name}", get(sessions::get))
+        .route("/v1/fleet", get(fleet::show))
+        .route("/v1/tasks", get(tasks::list))
+        .route("/v1/tasks/{reference}", get(tasks::get))
+        .route("/v1/asks", get(asks::list))
+}
+
+fn see() -> Router<App> {
+    Router::new()
+        .route("/v1/sessions/{name}/log", get(sessions::log))
+        .route("/v1/prompts", get(prompts::list))
+        .route("/v1/prompts/{id}", get(prompts::get))
+        .route("/v1/events", get(events::stream))
+        .route("/v1/audit", get(audit::list))
+        .route("/v1/machines/{machine}/{*rest}", any(machines::forward))
+}
+
+/// What a session's tools do.
+fn work() -> Router<App> {
+    Router::new()
+        .route("/v1/sessions/{name}/wanted", get(wanted::get))
+        .route("/v1/asks", post(asks::ask))
+        .route("/v1/tasks/{reference}", post(tasks::update))
+        .route("/v1/tasks/{reference}/answer", post(tasks::answer))
+        .route("/v1/tasks/{reference}/cancel", post(tasks::cancel))
+        .route("/v1/tasks/{reference}/ack", post(tasks::ack))
+}
+
+fn own() -> Router<App> {
+    Router::new()
+        .route("/v1/sessions", post(sessions::add))
+        .route("/v1/sessions/{name}", delete(sessions::remove))
         .route("/v1/sessions/{name}/stop", post(sessions::stop))
         .route("/v1/sessions/{name}/start", post(sessions::start))
         .route("/v1/sessions/{name}/interrupt", post(owner::interrupt))
@@ -39,39 +98,18 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{name}/new", post(owner::new_conversation))
         .route("/v1/sessions/{name}/settings", post(owner::settings))
         .route("/v1/sessions/{name}/messages", post(sessions::say))
-        .route("/v1/sessions/{name}/log", get(sessions::log))
-        .route("/v1/sessions/{name}/wanted", get(wanted::get))
         .route("/v1/sessions/{name}/prompts/{id}", post(prompts::answer_in_session))
-        .route("/v1/prompts", get(prompts::list))
-        .route("/v1/prompts/{id}", get(prompts::get).post(prompts::answer))
-        .route("/v1/fleet", get(fleet::show))
-        .route("/v1/fleet/pause", post(pause::pause_all))
-        .route("/v1/fleet/resume", post(pause::resume_all))
-        .route("/v1/tasks", get(tasks::list))
-        .route("/v1/tasks/{reference}", get(tasks::get).post(tasks::update))
-        .route("/v1/tasks/{reference}/answer", post(tasks::answer))
-        .route("/v1/tasks/{reference}/cancel", post(tasks::cancel))
-        .route("/v1/tasks/{reference}/ack", post(tasks::ack))
+        .route("/v1/prompts/{id}", post(prompts::answer))
         .route("/v1/tasks/{reference}/move", post(tasks::move_to))
         .route("/v1/tasks/{reference}/park", post(tasks::park))
         .route("/v1/tasks/{reference}/release", post(tasks::release))
         .route("/v1/pause", post(pause::pause))
         .route("/v1/resume", post(pause::resume))
-        .route("/v1/asks", get(asks::list).post(asks::ask))
-        .route("/v1/asks/report", post(asks::report))
-        .route("/v1/events", get(events::stream))
-        .method_not_allowed_fallback(no_such_method)
+        .route("/v1/fleet/pause", post(pause::pause_all))
+        .route("/v1/fleet/resume", post(pause::resume_all))
 }
 
 async fn no_such_method() -> Problem {
     Problem::bad("this address does not take that method: see the API's list")
         .with_status(StatusCode::METHOD_NOT_ALLOWED)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_routes_do_not_contradict_each_other() {
-        let _ = super::routes();
-    }
 }

@@ -2,13 +2,18 @@
 //! Must not know who shows them.
 
 use crate::api::{Fleet, Machine, Session};
+use crate::output::short_time;
 
 /// Name and description of every session, sorted.
 pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
     let of = |machine: &Machine| {
         let name = name(machine, fleet);
         let row = |session: &Session| {
-            let is = format!("{}, {}, in {}", session.harness, session.state, session.dir);
+            // Where this machine may only ask, no more is shown to it.
+            let is = match session.harness.as_str() {
+                "" => session.state.clone(),
+                harness => format!("{harness}, {}, in {}", session.state, session.dir),
+            };
             [format!("{name}/{}", session.name), is]
         };
         machine.sessions.iter().map(row).collect::<Vec<_>>()
@@ -18,11 +23,19 @@ pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
     rows
 }
 
-/// Of each machine that did not answer, that it did not, and why.
+/// Of each machine that did not answer, that it did not, since when, and why; and of one that did
+/// what keeps its sessions from being shown.
 pub fn silent(fleet: &Fleet) -> impl Iterator<Item = String> {
-    fleet.machines.iter().filter(|machine| !machine.reachable).map(|machine| {
-        let why = machine.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("{} is unreachable{why}", name(machine, fleet))
+    fleet.machines.iter().filter(|machine| !machine.reachable || machine.why.is_some()).map(|machine| {
+        let (name, why) = (name(machine, fleet), machine.why.as_deref().unwrap_or("no answer"));
+        let seen = match &machine.last_seen {
+            Some(at) => format!("last seen {}", short_time(at)),
+            None => "never seen from here".to_string(),
+        };
+        match machine.reachable {
+            true => format!("{name}: {why}"),
+            false => format!("{name} is unreachable ({seen}): {why}"),
+        }
     })
 }
 
@@ -49,16 +62,31 @@ mod tests {
             json!({"machine": name, "mesh": mesh, "me": false, "reachable": true, "sessions": sessions})
         };
         let away = json!({"machine": "desk", "mesh": "home", "me": false, "reachable": false, "why": "no route"});
+        let seen =
+            json!({"machine": "nas", "reachable": false, "why": "late", "last_seen": "2026-11-30T09:15:04.120Z"});
+        let shut = json!({"machine": "old", "reachable": true, "why": "its right is 'none'"});
+        let asked = json!({"machine": "tv", "reachable": true, "sessions": [{"name": "x", "state": "idle"}]});
         let machines = [
             machine("laptop", "home", &["b", "a"]),
             machine("laptop", "work", &["c"]),
             machine("box", "home", &["d"]),
             away,
+            seen,
+            shut,
+            asked,
         ];
         let fleet: Fleet = api::read(&json!({"machines": machines})).unwrap();
         let names: Vec<_> = rows(&fleet).into_iter().map(|[name, _]| name).collect();
-        assert_eq!(names, ["box/d", "laptop.home/a", "laptop.home/b", "laptop.work/c"]);
+        assert_eq!(names, ["box/d", "laptop.home/a", "laptop.home/b", "laptop.work/c", "tv/x"]);
         assert_eq!(rows(&fleet)[0][1], "command, idle, in /srv/a b");
-        assert_eq!(silent(&fleet).collect::<Vec<_>>(), ["desk is unreachable: no route"]);
+        assert_eq!(rows(&fleet)[4][1], "idle");
+        assert_eq!(
+            silent(&fleet).collect::<Vec<_>>(),
+            [
+                "desk is unreachable (never seen from here): no route".to_string(),
+                format!("nas is unreachable (last seen {}): late", short_time("2026-11-30T09:15:04.120Z")),
+                "old: its right is 'none'".to_string(),
+            ]
+        );
     }
 }

@@ -12,10 +12,12 @@ use crate::report::Failure;
 #[derive(Debug, Deserialize)]
 pub struct Session {
     pub name: String,
+    #[serde(default)]
     pub harness: String,
     pub state: String,
     #[serde(default)]
     pub why: Option<String>,
+    #[serde(default)]
     pub dir: String,
     #[serde(default)]
     pub tasks_open: u64,
@@ -29,6 +31,25 @@ pub struct Sessions {
     pub sessions: Vec<Session>,
 }
 
+/// A line of the audit log.
+#[derive(Debug, Deserialize)]
+pub struct AuditLine {
+    pub at: String,
+    pub who: String,
+    pub from: String,
+    pub what: String,
+    pub about: String,
+    pub outcome: String,
+}
+
+/// `GET /v1/audit`.
+#[derive(Debug, Deserialize)]
+pub struct AuditPage {
+    pub lines: Vec<AuditLine>,
+    #[serde(default)]
+    pub next: Option<i64>,
+}
+
 /// A machine of the mesh.
 #[derive(Debug, Deserialize)]
 pub struct Machine {
@@ -39,6 +60,8 @@ pub struct Machine {
     pub reachable: bool,
     #[serde(default)]
     pub why: Option<String>,
+    #[serde(default)]
+    pub last_seen: Option<String>,
     #[serde(default)]
     pub sessions: Vec<Session>,
 }

@@ -2,6 +2,7 @@
 //! Must not know what a verb does.
 
 mod a2a;
+mod audit;
 mod events;
 mod pause;
 mod prompt;
@@ -73,6 +74,7 @@ pub enum Verb {
     Resume(pause::ResumeArgs),
     Status(status::Args),
     Events(events::Args),
+    Audit(audit::Args),
 }
 
 /// The daemon is what is meant without a verb, as the original has it.
@@ -123,6 +125,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Mcp(args) => block_on(mcp::run(args, client(place)?)),
         Verb::Status(args) => block_on(status::run(args, &client(place)?)),
         Verb::Events(args) => block_on(events::run(args, &client(place)?)),
+        Verb::Audit(args) => block_on(audit::run(args, &client(place)?)),
     }
 }
 

@@ -1,12 +1,15 @@
 //! The owner's config file: read once at the start, checked whole, and passed on as plain values.
 //! Must not know what the settings do.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
+use shrooms_core::rights::{Grants, MAX_GRANTS, RIGHTS, Right};
 use shrooms_core::settings::{Settings, Watchdog};
+use shrooms_core::text;
 
 /// Turns at once for each core, where nothing else is said: agents wait for their models most of the
 /// time.
@@ -18,6 +21,21 @@ const TURNS_PER_CORE: u32 = 4;
 struct File {
     watchdog: Watchdog,
     limits: Limits,
+    mesh_devices: MeshDevices,
+}
+
+/// One right for every device, or a table: `default`, and devices by name or identity.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum MeshDevices {
+    All(String),
+    Each(BTreeMap<String, String>),
+}
+
+impl Default for MeshDevices {
+    fn default() -> Self {
+        MeshDevices::Each(BTreeMap::new())
+    }
 }
 
 /// As people write them.
@@ -49,7 +67,8 @@ pub fn read(path: &Path, must_be: bool) -> anyhow::Result<Settings> {
 
 fn parse(text: &str) -> anyhow::Result<Settings> {
     let file: File = toml::from_str(text)?;
-    let mut settings = Settings { watchdog: file.watchdog, ..Settings::default() };
+    let grants = grants(file.mesh_devices)?;
+    let mut settings = Settings { watchdog: file.watchdog, grants, ..Settings::default() };
     let limits = &mut settings.limits;
     let given = file.limits;
     limits.queue = given.queue.unwrap_or(limits.queue);
@@ -75,6 +94,37 @@ fn parse(text: &str) -> anyhow::Result<Settings> {
     Ok(settings)
 }
 
+/// The key for devices that are not named.
+const DEFAULT: &str = "default";
+
+fn grants(given: MeshDevices) -> anyhow::Result<Grants> {
+    let right = |key: &str, word: &str| {
+        Right::parse(word).with_context(|| {
+            let words = RIGHTS.map(Right::word).join(", ");
+            format!("{key}: must be one of {words}, not '{}'", text::cut(word, 40))
+        })
+    };
+    let each = match given {
+        MeshDevices::All(word) => {
+            return Ok(Grants { default: right("mesh_devices", &word)?, ..Grants::default() });
+        }
+        MeshDevices::Each(each) => each,
+    };
+    if each.len() > MAX_GRANTS {
+        bail!("mesh_devices: names {} devices; at most {MAX_GRANTS} are taken", each.len());
+    }
+    let mut grants = Grants::default();
+    for (device, word) in each {
+        let right = right(&format!("mesh_devices.{}", text::cut(&device, 200)), &word)?;
+        match device.as_str() {
+            DEFAULT => grants.default = right,
+            "" => bail!("mesh_devices: a device has no name"),
+            _ => drop(grants.named.insert(device, right)),
+        }
+    }
+    Ok(grants)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +145,21 @@ mod tests {
     }
 
     #[test]
+    fn rights_are_for_all_devices_or_for_each() {
+        for (text, said) in [
+            ("", "every device: owner"),
+            ("mesh_devices = 'ask'", "every device: ask"),
+            ("[mesh_devices]\n'phone.home' = 'read'", "every device: owner, phone.home: read"),
+            (
+                "[mesh_devices]\ndefault = 'none'\n'home/fd00::2' = 'owner'\nlaptop = 'ask'",
+                "every device: none, home/fd00::2: owner, laptop: ask",
+            ),
+        ] {
+            assert_eq!(parse(text).unwrap().grants.said(), said, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, part) in [
             ("[watchdog]\npass = 1", "unknown field `pass`"),
@@ -103,6 +168,10 @@ mod tests {
             ("[limits]\nqueue = 0", "limits.queue"),
             ("[watchdog]\nladder_secs = [0]", "watchdog.ladder_secs"),
             ("[other]", "unknown field `other`"),
+            ("mesh_devices = 'all'", "mesh_devices: must be one of owner, ask, read, none, not 'all'"),
+            ("mesh_devices = 3", "mesh_devices"),
+            ("[mesh_devices]\n'phone.home' = 'wirte'", "mesh_devices.phone.home: must be one of"),
+            ("[mesh_devices]\n'' = 'ask'", "a device has no name"),
             ("[limits", "TOML"),
         ] {
             let error = format!("{:#}", parse(text).unwrap_err());

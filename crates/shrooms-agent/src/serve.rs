@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use shrooms_engine::{Config, Engine, Harnesses, SystemClock};
-use shrooms_mesh::{Mesh, MeshSpec};
+use shrooms_mesh::{DirectoryKind, Mesh, MeshSpec, Sockets};
 use shrooms_server::{Listeners, Offers, Profile, Server, ServerConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -22,8 +22,11 @@ use crate::{config, env};
 const PORT: u16 = 7387;
 /// How long work that runs may go on after the first signal; a second signal ends the wait.
 const DRAIN: Duration = Duration::from_secs(15);
-/// Names of the mesh are read again this often; an unknown caller has them read at once.
+/// Names of a mesh file are read again this often; an unknown caller has them read at once.
 const REFRESH: Duration = Duration::from_secs(60);
+/// The same where a daemon on this host is asked, or looked for: what it says may change at any time, and
+/// asking it is cheap.
+const ASK: Duration = Duration::from_secs(15);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,15 +34,19 @@ Examples:
   shrooms-agent serve --mesh file:mesh.toml
   shrooms-agent serve --state ./laptop --mesh file:mesh.toml --me laptop
 
-The first serves this machine alone; the others the machines of a file (docs/two-machines.md).";
+The first asks shrooms, then Tailscale, who the machines are, and serves this machine alone while neither
+has a mesh; the others serve the machines of a file (docs/two-machines.md).";
 
 /// Run this machine's daemon (the default without a verb)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Who the machines are: auto, loopback, or file:PATH
+    /// Who the machines are: auto, shrooms, tailscale, loopback, or file:PATH
     #[arg(long, default_value = "auto", value_name = "MESH")]
     mesh: String,
+    /// The socket of the mesh's daemon [default: where shrooms and Tailscale have theirs]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     /// This machine's name in the mesh file
     #[arg(long, value_name = "NAME")]
     me: Option<String>,
@@ -97,7 +104,8 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
         bail!("--stop-grace is from 0 to 600 seconds");
     }
     let spec = MeshSpec::parse(&args.mesh)?;
-    let mesh = Mesh::open(&spec, args.me.as_deref(), args.meshes.as_deref(), args.port.unwrap_or(PORT))?;
+    let (meshes, sockets) = (args.meshes.as_deref(), args.socket.map(Sockets::at));
+    let mesh = Mesh::open(&spec, args.me.as_deref(), meshes, args.port.unwrap_or(PORT), sockets).await?;
     let port = args.port.unwrap_or(mesh.me().port);
     make_private(&state)?;
     let state = state.canonicalize().with_context(|| format!("cannot use {}", state.display()))?;
@@ -112,7 +120,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     shrooms_runner::crash::arm_from_env();
 
     let machine = mesh.me().label();
-    let notice = mesh.notice().map(str::to_string);
+    let mut told = Told::default();
     let engine = Engine::start(
         Config {
             state: state.clone(),
@@ -127,6 +135,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
         lock,
     )
     .await?;
+    engine.bind_rights().await?;
     let addresses: Vec<String> = listeners.listening().addresses().iter().map(ToString::to_string).collect();
     let config = ServerConfig {
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -144,15 +153,13 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     };
     let server = Server::new(engine.clone(), listeners, config);
     tracing::info!(machine, addresses = addresses.join(" "), state = %state.display(), "serving");
-    if let Some(notice) = notice {
-        tracing::warn!("{notice}");
-    }
+    told.tell(engine.mesh());
 
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
     let first = Stopper::new(args.until_stdin_closes)?;
     let until = async {
-        refresh_until(&engine, first.wait()).await;
+        refresh_until(&engine, told, first.wait()).await;
         tracing::info!("draining: no new work; a second signal ends what still runs");
         stop.cancel();
         // Made only now: it must not hear the first signal, too.
@@ -204,18 +211,55 @@ fn start_logging(form: &str) {
     let _ = if form == "json" { lines.json().try_init() } else { lines.compact().try_init() };
 }
 
-/// Keeps the names of the mesh fresh until `end`.
-async fn refresh_until(engine: &Engine, end: impl Future<Output = ()>) {
+/// Keeps the names of the mesh fresh until `end`, and says what is wrong with them when that changes.
+async fn refresh_until(engine: &Engine, mut told: Told, end: impl Future<Output = ()>) {
+    let mesh = engine.mesh();
+    let mut changes = mesh.changes();
     tokio::pin!(end);
     loop {
+        let every = if mesh.kind() == DirectoryKind::File { REFRESH } else { ASK };
+        let read_again = async {
+            tokio::time::sleep(every).await;
+            if let Err(error) = mesh.refresh().await {
+                tracing::debug!(%error, "the mesh's names could not be read again");
+            }
+        };
         tokio::select! {
             () = &mut end => return,
-            () = tokio::time::sleep(REFRESH) => {
-                if let Err(error) = engine.mesh().refresh() {
-                    tracing::warn!(%error, "the mesh's names could not be read again; the old ones stay");
-                }
-            }
+            // The sender lives as long as the mesh.
+            _ = changes.changed() => {}
+            () = read_again => {}
         }
+        told.tell(mesh);
+        if let Err(error) = engine.bind_rights().await {
+            tracing::warn!(%error, "rights could not be bound to the devices of the mesh");
+        }
+    }
+}
+
+/// What the log has last said of the mesh.
+#[derive(Default)]
+struct Told {
+    notice: Option<String>,
+    trouble: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Told {
+    fn tell(&mut self, mesh: &Mesh) {
+        let (notice, trouble, warnings) = (mesh.notice(), mesh.trouble(), mesh.warnings().to_vec());
+        for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
+            tracing::warn!("{warning}");
+        }
+        if let Some(notice) = notice.as_ref().filter(|notice| self.notice.as_ref() != Some(notice)) {
+            tracing::warn!("{notice}");
+        }
+        match (&trouble, &self.trouble) {
+            (Some(now), before) if before.as_ref() != Some(now) => tracing::warn!("the mesh: {now}"),
+            (None, Some(_)) => tracing::info!(machine = mesh.me().label(), kind = %mesh.kind(), "the mesh is there"),
+            _ => {}
+        }
+        *self = Told { notice, trouble, warnings };
     }
 }
 

@@ -14,12 +14,14 @@ mod daemon {
     pub mod bad;
     pub mod crashes;
     pub mod files;
+    pub mod fleet;
     pub mod http;
     pub mod jobs;
     pub mod killed;
     pub mod lab;
     pub mod owner;
     pub mod places;
+    pub mod rights;
     pub mod storm;
     pub mod surface;
     pub mod wire;

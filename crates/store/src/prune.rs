@@ -14,6 +14,10 @@ const PIECE: usize = 500;
 const DAY_MS: i64 = 86_400_000;
 /// An outcome that nobody has read is kept for so many days.
 const UNREAD_DAYS: i64 = 90;
+/// Lines of the audit log are kept for so many days (`spec/access.md`) …
+const AUDIT_DAYS: i64 = 90;
+/// … and so many at most: some 300 MB.
+const AUDIT_LINES: i64 = 1_000_000;
 /// A message's id keeps from running again for so many days after its task is gone.
 const TOMBSTONE_DAYS: i64 = 30;
 
@@ -42,7 +46,8 @@ pub(crate) fn prune(tx: &Transaction<'_>, now: &Now, days: u32) -> Result<bool, 
     let tasks = tasks(tx, &age, days)?;
     prompts(tx, &age, days)?;
     let stones = tombstones(tx, &age)?;
-    Ok(asks == PIECE || tasks == PIECE || stones == PIECE)
+    let lines = audit(tx, now)?;
+    Ok([asks, tasks, stones, lines].contains(&PIECE))
 }
 
 fn text(tx: &Transaction<'_>, text: Option<TextRef>) -> Result<(), StoreError> {
@@ -157,6 +162,15 @@ fn prompts(tx: &Transaction<'_>, age: &Age<'_>, days: i64) -> Result<(), StoreEr
         tx.prepare_cached("DELETE FROM prompt WHERE no = ?1")?.execute([prompt.no.0])?;
     }
     Ok(())
+}
+
+/// The oldest first: by the wall, as a person reads it, and by their number, should somebody make many.
+fn audit(tx: &Transaction<'_>, now: &Now) -> Result<usize, StoreError> {
+    // Looked at in the order of their numbers, which have no gap: no piece goes through them all.
+    let sql = "DELETE FROM audit WHERE no IN (SELECT no FROM audit ORDER BY no LIMIT ?3)
+               AND (at < ?1 OR no <= (SELECT MAX(no) FROM audit) - ?2)";
+    let before = now.wall - AUDIT_DAYS * DAY_MS;
+    Ok(tx.prepare_cached(sql)?.execute(params![before, AUDIT_LINES, PIECE as i64])?)
 }
 
 fn tombstones(tx: &Transaction<'_>, age: &Age<'_>) -> Result<usize, StoreError> {

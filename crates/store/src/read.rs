@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
 use shrooms_core::TextRef;
 use shrooms_core::id::{AskNo, LaneNo, PromptNo, SessionUid, TaskNo};
-use shrooms_core::row::{Ask, AskTo, Delivery, Event, Lane, Message, Meta, Prompt, Session, Task, Turn};
+use shrooms_core::row::{Ask, AskTo, Audit, Delivery, Device, Event, Lane, Message, Meta, Prompt, Session, Task, Turn};
 use shrooms_core::view;
 
 use crate::StoreError;
@@ -57,6 +57,8 @@ pub struct TaskFilter {
     pub context: Option<String>,
     /// The state's word.
     pub state: Option<String>,
+    /// Sent by the device with this stable identity.
+    pub device: Option<String>,
     /// Changed at or after, wall milliseconds.
     pub since: Option<i64>,
     /// After this place: (changed, number) of the last one seen.
@@ -204,6 +206,9 @@ impl Reader {
         if let Some(since) = filter.since {
             add("changed >= #", Value::Integer(since));
         }
+        if let Some(device) = &filter.device {
+            add("json_extract(row, '$.sender.principal.device.id') = #", Value::Text(device.clone()));
+        }
         let matching = conditions.join(" AND ");
         self.with(|db| {
             let count = format!("SELECT count(*) FROM task WHERE {matching}");
@@ -321,6 +326,20 @@ impl Reader {
             let row: String = db.prepare_cached("SELECT row FROM meta WHERE id = 1")?.query_row([], |r| r.get(0))?;
             parse("meta", &row)
         })
+    }
+
+    /// Lines of the audit log, the newest first, older than the line `before`, at most `limit`.
+    pub fn audit(&self, before: Option<i64>, limit: usize) -> Result<Vec<Audit>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM audit WHERE no < ?1 ORDER BY no DESC LIMIT ?2")?;
+            let rows = s.query_map(params![before.unwrap_or(i64::MAX), limit as i64], |r| r.get::<_, String>(0))?;
+            rows.map(|r| parse("audit", &r?)).collect()
+        })
+    }
+
+    /// Every device that this machine has met.
+    pub fn devices(&self) -> Result<Vec<Device>, StoreError> {
+        self.rows("device", "SELECT row FROM device ORDER BY id")
     }
 
     /// Prompts that wait for an answer, the oldest first; all of a machine's are few.

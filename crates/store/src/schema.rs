@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use crate::StoreError;
 
 /// The schema that this program writes; migrations go forward only.
-pub const SCHEMA: i64 = 4;
+pub const SCHEMA: i64 = 5;
 
 const STATE: &str = "
 CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), row TEXT NOT NULL);
@@ -57,6 +57,12 @@ CREATE UNIQUE INDEX message_ask ON message (json_extract(row, '$.ask.device'), j
     WHERE json_extract(row, '$.ask.device') IS NOT NULL;
 ";
 
+/// From version 4: the audit log, and devices of the mesh.
+const AUDIT: &str = "
+CREATE TABLE audit (no INTEGER PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE device (id TEXT PRIMARY KEY, row TEXT NOT NULL);
+";
+
 /// The schema's version of a file; 0 = it has no tables.
 pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
     db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))
@@ -69,10 +75,11 @@ pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
         db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
     };
     match version(db, path)? {
-        0 => make(&[STATE, PROMPTS, STONES, OF_ASKS]),
-        1 => make(&[PROMPTS, STONES, OF_ASKS]),
-        2 => make(&[STONES, OF_ASKS]),
-        3 => make(&[OF_ASKS]),
+        0 => make(&[STATE, PROMPTS, STONES, OF_ASKS, AUDIT]),
+        1 => make(&[PROMPTS, STONES, OF_ASKS, AUDIT]),
+        2 => make(&[STONES, OF_ASKS, AUDIT]),
+        3 => make(&[OF_ASKS, AUDIT]),
+        4 => make(&[AUDIT]),
         SCHEMA => Ok(()),
         found => Err(StoreError::Newer { path: path.to_string(), found, known: SCHEMA }),
     }

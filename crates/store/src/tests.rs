@@ -7,7 +7,7 @@ use std::path::Path;
 
 use shrooms_core::desk::{Done, Exit, Input, Place, Request, SendReq, TurnFact};
 use shrooms_core::digest::Digest;
-use shrooms_core::row::{Change, Harness, Meta};
+use shrooms_core::row::{Change, Device, Harness, Meta};
 use shrooms_core::{Boot, Desk, Now, Principal, Text};
 
 use crate::{LogLine, LogReader, LogWriter, Reader, Store, StoreError, TaskFilter, schema};
@@ -90,7 +90,7 @@ impl Pair {
     fn send_for(&mut self, ask: &str, session: &str, mid: &str) -> Result<(String, bool), shrooms_core::Refusal> {
         let text = Text::from("one");
         let send = SendReq {
-            by: Principal::Device { id: "d1".into(), label: "laptop.home".into() },
+            by: Principal::Device { id: "d1".into(), label: "laptop.home".into(), right: Default::default() },
             claim: None,
             session: session.into(),
             mid: mid.into(),
@@ -229,6 +229,43 @@ fn old_events_are_dropped_and_the_feed_says_where_it_begins() {
 }
 
 #[test]
+fn the_audit_log_is_kept_ninety_days_and_read_from_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    for name in ["a", "b", "c"] {
+        pair.session(name);
+    }
+    let reader = Reader::open(dir.path()).unwrap();
+    let names = |before, limit| {
+        let lines = reader.audit(before, limit).unwrap();
+        lines.iter().map(|l| format!("{} {} {}", l.no, l.what, l.about)).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(names(None, 2), "3 session-add c, 2 session-add b");
+    assert_eq!(names(Some(2), 10), "1 session-add a");
+    let (second, days) = (reader.audit(Some(3), 1).unwrap()[0].at, 90 * 86_400_000);
+    let later = Now { wall: second + days, served: 0, boot: pair.desk.boot() };
+    pair.store.prune(&later, 30).unwrap();
+    assert_eq!(names(None, 10), "3 session-add c, 2 session-add b", "not a moment earlier");
+    pair.store.prune(&Now { wall: second + days + 1, ..later }, 30).unwrap();
+    assert_eq!(names(None, 10), "3 session-add c");
+}
+
+#[test]
+fn devices_that_were_met_are_there_after_a_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = |label: &str| Device { id: "home/1".into(), label: label.into(), seen: 0, version: "0.1.0".into() };
+    {
+        let mut pair = open(dir.path());
+        pair.request(Request::Met(device("laptop.home"))).unwrap();
+        pair.request(Request::Met(device("notebook.home"))).unwrap();
+    }
+    let pair = open(dir.path());
+    let kept = Reader::open(dir.path()).unwrap().devices().unwrap();
+    assert_eq!(kept, pair.store.open_rows().unwrap().devices);
+    assert_eq!(kept, [Device { seen: NOW.wall + 2_000, ..device("notebook.home") }]);
+}
+
+#[test]
 fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
     let dir = tempfile::tempdir().unwrap();
     {
@@ -237,7 +274,8 @@ fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
         store
             .db_for_tests()
             .execute_batch(
-                "DROP TABLE prompt; DROP INDEX message_dropped; DROP INDEX message_ask; PRAGMA user_version = 1;",
+                "DROP TABLE prompt; DROP INDEX message_dropped; DROP INDEX message_ask; DROP TABLE audit; \
+                 DROP TABLE device; PRAGMA user_version = 1;",
             )
             .unwrap();
     }
@@ -427,7 +465,10 @@ fn what_was_sent_for_an_ask_is_found_by_it_also_in_a_state_of_the_third_version(
     pair.commit();
     assert_eq!(pair.send_for("x-1", "a", "m1").unwrap(), ("a:m1".into(), false));
     assert!(plan_of_ask(&pair.store).contains("message_ask"), "{}", plan_of_ask(&pair.store));
-    pair.store.db_for_tests().execute_batch("DROP INDEX message_ask; PRAGMA user_version = 3;").unwrap();
+    pair.store
+        .db_for_tests()
+        .execute_batch("DROP INDEX message_ask; DROP TABLE audit; DROP TABLE device; PRAGMA user_version = 3;")
+        .unwrap();
     assert!(!plan_of_ask(&pair.store).contains("message_ask"));
     drop(pair);
     let mut pair = open(dir.path());

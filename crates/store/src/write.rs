@@ -180,6 +180,7 @@ impl Store {
             prompts: self.all("prompt", "SELECT row FROM prompt WHERE open = 1 ORDER BY no")?,
             asks: self.all("ask", "SELECT row FROM ask WHERE live = 1 ORDER BY no")?,
             outbox: self.all("outbox", "SELECT row FROM outbox ORDER BY no")?,
+            devices: self.all("device", "SELECT row FROM device ORDER BY id")?,
         })
     }
 
@@ -365,6 +366,12 @@ fn write(tx: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
         Change::OutboxGone(no) => put("DELETE FROM outbox WHERE no = ?1", &[&no.0]),
         Change::Event(e) => {
             put("INSERT OR REPLACE INTO event (seq, at, row) VALUES (?1, ?2, ?3)", &[&e.seq, &e.at, &json("event", e)?])
+        }
+        Change::Audit(a) => {
+            put("INSERT INTO audit (no, at, row) VALUES (?1, ?2, ?3)", &[&a.no, &a.at, &json("audit", a)?])
+        }
+        Change::Device(d) => {
+            put("INSERT OR REPLACE INTO device (id, row) VALUES (?1, ?2)", &[&d.id, &json("device", d)?])
         }
     }
 }

@@ -1,4 +1,4 @@
-//! For tests: machines in a box, and the simulation of several that live through everything that
+//! For tests: machines in a box, fakes of the mesh's daemons, and the simulation of several that live through everything that
 //! can go wrong (`cargo xtask simulate`).
 #![allow(
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
     reason = "a test's tool: it stops at what must not be"
 )]
 
+pub mod daemons;
 pub mod dice;
 pub mod scripted;
 pub mod sim;

@@ -312,7 +312,7 @@ impl Sim {
 
 /// Small bounds and short ladders reach further in few steps.
 fn settings(dice: &mut Dice, mood: Mood) -> Settings {
-    let mut settings = Settings { watchdog: Watchdog::default(), limits: Limits::default() };
+    let mut settings = Settings { watchdog: Watchdog::default(), limits: Limits::default(), ..Settings::default() };
     if dice.one_in(3) {
         settings.limits.turns = 1 + dice.roll(3) as u32;
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use shrooms_core::desk::{Loaded, MessageKey, Wants};
 use shrooms_core::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use shrooms_core::row::{
-    Ask, AskKey, Change, Delivery, DeliveryKind, DeliveryState, Event, Lane, Message, Meta, Open, Outbox, Prompt,
-    Session, Task, Turn,
+    Ask, AskKey, Audit, Change, Delivery, DeliveryKind, DeliveryState, Device, Event, Lane, Message, Meta, Open,
+    Outbox, Prompt, Session, Task, Turn,
 };
 use shrooms_core::text::{Text, TextRef};
 
@@ -26,6 +26,8 @@ pub struct Store {
     pub asks: BTreeMap<AskNo, Arc<Ask>>,
     pub outbox: BTreeMap<OutboxNo, Arc<Outbox>>,
     pub events: Vec<Arc<Event>>,
+    pub audit: Vec<Arc<Audit>>,
+    pub devices: BTreeMap<String, Arc<Device>>,
     /// The unique indexes of the real one.
     keys: BTreeMap<MessageKey, MessageNo>,
     of_ask: BTreeMap<AskKey, MessageNo>,
@@ -52,6 +54,8 @@ impl Store {
             outbox: BTreeMap::new(),
             events: Vec::new(),
             keys: BTreeMap::new(),
+            audit: Vec::new(),
+            devices: BTreeMap::new(),
             of_ask: BTreeMap::new(),
             ids: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -126,6 +130,11 @@ impl Store {
                 assert_eq!(e.seq, self.events.len() as i64 + 1, "the feed is numbered without a gap");
                 self.events.push(e);
             }
+            Change::Audit(a) => {
+                assert_eq!(a.no, self.audit.len() as i64 + 1, "the audit log is numbered without a gap");
+                self.audit.push(a);
+            }
+            Change::Device(d) => drop(self.devices.insert(d.id.clone(), d)),
         }
     }
 
@@ -151,6 +160,7 @@ impl Store {
             prompts: rows(&self.prompts, |p| p.ended.is_none()),
             asks: rows(&self.asks, |a| a.live()),
             outbox: rows(&self.outbox, |_| true),
+            devices: rows(&self.devices, |_| true),
         }
     }
 

@@ -8,6 +8,7 @@ use shrooms_core::desk::{Desk, Done, Effect, EffectKey, Input, Place, Request};
 use shrooms_core::id::{LaneNo, SessionUid, TurnNo};
 use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
+use shrooms_core::rights::Right;
 use shrooms_core::row::{Change, DeliveryState, Fence, Task};
 use shrooms_core::time::{Boot, Now};
 
@@ -80,8 +81,8 @@ impl World {
         assert!(!observed || answer.is_ok(), "an observation or a tick is never refused");
         if !self.batch {
             let changes = self.desk.take_changes();
-            let nothing = changes.iter().all(|c| matches!(c, Change::Meta(_)));
-            assert!(answer.is_ok() || nothing, "a refused request changes nothing: {changes:?}");
+            let nothing = changes.iter().all(|c| matches!(c, Change::Meta(_) | Change::Audit(_)));
+            assert!(answer.is_ok() || nothing, "a refused request changes nothing but the log: {changes:?}");
             self.apply(changes);
         }
         answer
@@ -160,10 +161,15 @@ impl World {
         self.turns.iter().map(|(_, f)| *f).find(|f| f.turn == turn)
     }
 
+    /// `owner`, a session's name, `@DEVICE`, or `@DEVICE:RIGHT` of one that has less than the owner.
     pub fn principal(&self, name: &str) -> Principal {
         match name.strip_prefix('@') {
             _ if name == "owner" => Principal::Owner,
-            Some(device) => Principal::Device { id: format!("id-{device}"), label: format!("{device}.mesh") },
+            Some(device) => {
+                let (device, right) = device.split_once(':').unwrap_or((device, "owner"));
+                let right = Right::parse(right).expect("a right");
+                Principal::Device { id: format!("id-{device}"), label: format!("{device}.mesh"), right }
+            }
             None => Principal::Session(self.uid(name)),
         }
     }

@@ -45,13 +45,13 @@ const TESTKIT: &str = "shrooms-testkit";
 const FUZZ: &str = "shrooms-fuzz";
 
 /// Which crates alone may use an outside crate: each outside thing has one owner, so that its rules
-/// (one writer, the address guard, who binds ports) hold.
+/// (one writer, the address guard, who binds ports) hold. The mesh asks daemons over their unix sockets.
 const OWNERS: [(&str, &[&str]); 6] = [
     ("rusqlite", &["shrooms-store"]),
     ("reqwest", &["shrooms-outbound"]),
     ("axum", &["shrooms-server"]),
-    ("hyper", &["shrooms-server"]),
-    ("hyper-util", &["shrooms-server"]),
+    ("hyper", &["shrooms-mesh", "shrooms-server"]),
+    ("hyper-util", &["shrooms-mesh", "shrooms-server"]),
     ("socket2", &["shrooms-server"]),
 ];
 

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use crate::id::{AskNo, OutboxNo, TaskNo};
 use crate::principal::Principal;
 use crate::refusal::{Refusal, when};
+use crate::rights::Action;
 use crate::row::{Ask, AskBy, AskState, AskTo, AskedBy, EventKind, Known};
 use crate::text::Text;
 use crate::time::Now;
 use crate::view::State;
 
 use super::send::check_bounds;
+use super::sessions::allowed;
 use super::{AskFact, AskReq, Desk, Done, Loaded, MAX_ASKS, Mutant, OutboxFact, ReportReq, SendReq, Target, Wake};
 
 /// How often an open ask is looked at although its worker's machine reports by itself: a net
@@ -46,6 +48,7 @@ impl Desk {
     }
 
     pub(super) fn ask(&mut self, now: &Now, req: AskReq, loaded: &Loaded) -> Result<Done, Refusal> {
+        allowed(&req.by, Action::Work)?;
         check_bounds(&req.text, None, &req.mid, req.context.as_deref(), &req.refs)?;
         let key = (req.agent.clone(), req.mid.clone());
         let known = self.index.asks.get(&key).and_then(|no| self.asks.get(*no).cloned());
@@ -398,6 +401,7 @@ impl Desk {
         let newer = ask.known.as_ref().is_none_or(|k| k.seq < report.seq) || self.breaks(Mutant::TakesOldNews);
         let news = same && ask.open() && newer;
         if news {
+            self.reported(now, &report, &ask.agent);
             let text = report.text.as_ref().map(|t| self.keep(t));
             self.edit_ask(no, |a| {
                 a.state = AskState::Open;

@@ -7,9 +7,10 @@ use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, OutboxNo, PromptNo, SessionUid, TaskNo};
 use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
+use crate::rights::Action;
 use crate::row::{
-    Ask, AskKey, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet, Spent,
-    Task, ToolUse,
+    Ask, AskKey, Device, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet,
+    Spent, Task, ToolUse,
 };
 use crate::text::Text;
 
@@ -24,6 +25,8 @@ pub enum Input {
     Ask(AskNo, u32, AskFact),
     /// How a try to tell another machine came out.
     Outbox(OutboxNo, OutboxFact),
+    /// This machine is called otherwise on its mesh now.
+    Machine(String),
     /// Time has passed.
     Tick,
 }
@@ -137,6 +140,19 @@ pub enum Request {
     RemoveSession {
         by: Principal,
         name: String,
+    },
+    /// Something that is refused for want of the right to it, so that it is in the log.
+    Attempt {
+        by: Principal,
+        action: Action,
+        /// Method and path.
+        what: String,
+    },
+    /// A device of the mesh called, or answered.
+    Met(Device),
+    /// The devices (identity, label) that are on the mesh now.
+    Mesh {
+        devices: Vec<(String, String)>,
     },
 }
 

@@ -12,6 +12,7 @@ use crate::row::{About, EventKind, Harness, Prompt, PromptAnswer, PromptState, Q
 use crate::text::cut;
 use crate::time::Now;
 
+use super::sessions::owners_only;
 use super::{Asked, Desk, Done, Loaded};
 
 /// Prompts of one run that may wait at once: far more than a harness has tools under way.
@@ -102,9 +103,7 @@ impl Desk {
         answer: PromptAnswer,
         loaded: &Loaded,
     ) -> Result<Done, Refusal> {
-        if matches!(by, Principal::Session(_)) {
-            return Err(Refusal::OwnersOnly { what: "answering a prompt" });
-        }
+        owners_only(by, "answering a prompt")?;
         let held = self.prompts.get(no).cloned().or_else(|| loaded.prompt.clone().map(Arc::new));
         let prompt = held.ok_or(Refusal::NoPrompt { id: no.0 })?;
         // Nobody waits for it where its program is gone, or going.

@@ -8,10 +8,12 @@ use crate::name::AgentRef;
 use crate::near;
 use crate::principal::{Principal, Sender};
 use crate::refusal::{Refusal, when};
+use crate::rights::{Action, Right};
 use crate::row::{AskedBy, Delivery, DeliveryKind, EndsBy, EventKind, Gate, Message, Session, SessionState, Task};
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 
+use super::sessions::allowed;
 use super::{Desk, Done, Loaded, MAX_PENDING, MessageKey, Mutant, Request, SendReq, Wants};
 
 /// The loop guard counts an hour of served time.
@@ -79,6 +81,9 @@ impl Desk {
             | Request::RenameSession { .. }
             | Request::SetSession { .. }
             | Request::NewConversation { .. }
+            | Request::Attempt { .. }
+            | Request::Met(_)
+            | Request::Mesh { .. }
             | Request::RemoveSession { .. } => {}
         }
         wants
@@ -118,6 +123,7 @@ impl Desk {
     }
 
     pub(super) fn send(&mut self, now: &Now, send: SendReq, loaded: &Loaded) -> Result<Done, Refusal> {
+        allowed(&send.by, Action::Ask)?;
         check_bounds(&send.text, send.parts.as_ref(), &send.mid, send.context.as_deref(), &send.refs)?;
         match send.task.clone() {
             Some(id) => self.send_more(now, &id, send, loaded),
@@ -276,7 +282,11 @@ impl Desk {
             Principal::Owner => return Ok(None),
             Principal::Session(_) => String::new(),
             // Its own daemon says that it was the owner there, and nobody else can say that it did.
-            Principal::Device { .. } if send.vouched && send.claim.as_deref().is_some_and(owners) => return Ok(None),
+            Principal::Device { right: Right::Owner, .. }
+                if send.vouched && send.claim.as_deref().is_some_and(owners) =>
+            {
+                return Ok(None);
+            }
             Principal::Device { id, .. } => id.clone(),
         };
         let since = now.served - HOUR_MS;

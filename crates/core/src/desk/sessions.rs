@@ -7,6 +7,7 @@ use crate::id::{LaneNo, SessionUid};
 use crate::name::check_session_name;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
+use crate::rights::Action;
 use crate::row::{DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
 use crate::text::Text;
 use crate::time::Now;
@@ -146,7 +147,16 @@ impl Desk {
 
 pub(super) fn owners_only(by: &Principal, what: &'static str) -> Result<(), Refusal> {
     match by {
-        Principal::Owner | Principal::Device { .. } => Ok(()),
         Principal::Session(_) => Err(Refusal::OwnersOnly { what }),
+        _ => allowed(by, Action::Own),
+    }
+}
+
+/// Whether this is the principal's to ask for.
+pub(super) fn allowed(by: &Principal, action: Action) -> Result<(), Refusal> {
+    match by {
+        by if by.may(action) => Ok(()),
+        Principal::Device { label, right, .. } => Err(Refusal::DeviceMayNot { device: label.clone(), right: *right }),
+        Principal::Owner | Principal::Session(_) => Err(Refusal::OwnersOnly { what: "this" }),
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use crate::id::TaskNo;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
+use crate::rights::{Action, Right};
 use crate::row::{AskedBy, DeliveryKind, DeliveryState, Ending, EventKind, Made, Outbox, Report, Task, TurnState};
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 use crate::view;
 
+use super::sessions::allowed;
 use super::{Desk, Done, Mutant, NewMade, Word};
 
 impl Desk {
@@ -147,14 +149,22 @@ impl Desk {
         self.task_done(task.no)
     }
 
-    /// A session speaks only for what it asked itself; the owner and other machines' daemons for
-    /// whatever they name.
+    /// A session, and a device that is not the owner's, speak only for what they asked themselves;
+    /// the owner and other machines' daemons for whatever they name.
     pub(super) fn asker_only(&self, by: &Principal, task: &Task) -> Result<(), Refusal> {
         match by {
             Principal::Session(uid) if task.sender.principal != *by => {
                 let asker = task.sender.label.clone();
                 let session = self.session_name(*uid);
                 Err(Refusal::NotYourAsk { id: task.id.clone(), asker, session })
+            }
+            Principal::Device { right, .. } if *right != Right::Owner => {
+                allowed(by, Action::Ask)?;
+                match by.is_same(&task.sender.principal) {
+                    true => Ok(()),
+                    // What is another's is not there for it.
+                    false => Err(Refusal::NoTask { id: task.id.clone() }),
+                }
             }
             _ => Ok(()),
         }

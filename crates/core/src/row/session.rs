@@ -124,6 +124,18 @@ impl SessionSet {
         *self == SessionSet::default()
     }
 
+    /// The settings that it changes, by name.
+    pub(crate) fn named(&self) -> Vec<&'static str> {
+        let all = [
+            ("auto_approve", self.auto_approve.is_some()),
+            ("fresh_by_agents", self.fresh_by_agents.is_some()),
+            ("accept_files_from", self.accept_files_from.is_some()),
+            ("model", self.model.is_some()),
+            ("daily_usd", self.daily_micros.is_some()),
+        ];
+        all.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
+    }
+
     pub(crate) fn apply(&self, session: &mut Session) {
         session.fresh_by_agents = self.fresh_by_agents.unwrap_or(session.fresh_by_agents);
         if let Some(senders) = &self.accept_files_from {

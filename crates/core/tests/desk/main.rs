@@ -30,6 +30,7 @@ mod outbox;
 mod owner;
 mod prompts;
 mod queue;
+mod rights;
 mod say;
 mod script;
 mod sessions;

@@ -3,6 +3,8 @@
 //! `nothing`. A line without `->` prepares. Each script runs twice: once as it is, and once with
 //! the desk read back from the store after every commit, which must make no difference.
 
+use std::sync::Arc;
+
 use super::facts::{ask_fact, turn_fact};
 use super::line::{option, same, words};
 use super::shown;
@@ -11,8 +13,10 @@ use shrooms_core::desk::{
 };
 use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
+use shrooms_core::rights::{Action, Right};
 use shrooms_core::row::{
-    Ask, DeliveryState, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent, ToolUse,
+    Ask, Audit, DeliveryState, Device, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent,
+    ToolUse,
 };
 use shrooms_core::text::Text;
 use shrooms_core::time::Boot;
@@ -289,6 +293,44 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
                 _ => OutboxFact::Failed { why: "away".into() },
             };
             observe(world, Input::Outbox(no, fact))
+        }
+        ["met", device, version @ ..] => {
+            let device = Device {
+                id: format!("id-{device}"),
+                label: format!("{device}.mesh"),
+                seen: 0,
+                version: version.concat(),
+            };
+            answer(world, Request::Met(device))
+        }
+        ["grant", device, right] => {
+            let right = Right::parse(right).expect("a right");
+            let grants = &mut world.place.settings.grants;
+            match *device {
+                "all" => grants.default = right,
+                device => drop(grants.named.insert(device.to_string(), right)),
+            }
+            world.crash();
+            Vec::new()
+        }
+        ["mesh", devices @ ..] => {
+            let devices = devices.iter().map(|d| d.split_once('=').expect("ID=LABEL"));
+            let devices = devices.map(|(id, label)| (id.to_string(), label.to_string())).collect();
+            answer(world, Request::Mesh { devices })
+        }
+        ["attempt", what] => {
+            let (by, action) = (by.unwrap_or(Principal::Owner), Action::Own);
+            answer(world, Request::Attempt { by, action, what: what.to_string() })
+        }
+        // Its last lines.
+        ["audit", n] => {
+            let (n, all) = (n.parse::<usize>().expect("how many"), &world.store.audit);
+            let line = |a: &Arc<Audit>| format!("{} [{}] {} {}: {}", a.who, a.from, a.what, a.about, a.outcome);
+            all.iter().skip(all.len().saturating_sub(n)).map(line).collect()
+        }
+        ["devices"] => {
+            let devices = world.store.devices.values();
+            devices.map(|d| format!("{} {} {}", d.id, d.seen - world.now.wall, d.version)).collect()
         }
         ["wait", secs] => {
             world.pass(secs.parse::<i64>().expect("seconds") * 1_000);

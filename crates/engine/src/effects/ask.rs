@@ -28,7 +28,7 @@ pub(super) fn claim(inner: &Inner, desk: &Desk, ask: &Ask) -> String {
         AskBy::Owner => "owner".to_string(),
         AskBy::Session(uid) => desk.session(uid).map_or_else(String::new, |s| s.name.clone()),
     };
-    format!("{}/{name}", inner.machine)
+    format!("{}/{name}", inner.machine())
 }
 
 pub(super) async fn send(inner: &Arc<Inner>, ask: &Ask, attempt: u32, id: String, claim: String) {

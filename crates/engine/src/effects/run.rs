@@ -76,7 +76,7 @@ fn spec(inner: &Inner, fence: Fence, rows: &Rows) -> Result<RunSpec, (String, Re
         return Err(("its harness is not in this version".into(), Retry::Counted));
     };
     let given =
-        wording::compose(&inner.reader, &inner.machine, session, delivery, rows.task.as_deref(), rows.ask.as_deref())
+        wording::compose(&inner.reader, &inner.machine(), session, delivery, rows.task.as_deref(), rows.ask.as_deref())
             .map_err(|e| (e.to_string(), Retry::Counted))?;
     let dir = super::run_dir(inner, fence.lane, fence.turn);
     super::make_dir(&dir).map_err(|e| {

@@ -302,7 +302,8 @@ impl Driver {
         let (me, session) = (self.inner.clone(), self.session.clone());
         let (no, attempt) = (written.no, written.attempt);
         let task = written.task.clone();
-        let text = tokio::task::spawn_blocking(move || wording::for_model(&me.reader, &me.machine, &session, &written));
+        let text =
+            tokio::task::spawn_blocking(move || wording::for_model(&me.reader, &me.machine(), &session, &written));
         match text.await {
             Ok(Ok(text)) if text.is_empty() => {
                 self.inner.observe(Input::Turn(self.fence, TurnFact::NotNeeded { delivery: no, attempt })).await;

@@ -196,18 +196,18 @@ pub fn ask(mesh: &Mesh, mid: &str) -> AskReq {
 }
 
 /// The machine `laptop`, and one that is away.
-pub fn mesh(dir: &Path) -> Mesh {
+pub async fn mesh(dir: &Path) -> Mesh {
     let of = |name: &str, address: &str| format!("[[machine]]\nname = \"{name}\"\naddresses = [\"{address}\"]\n");
     let path = dir.join("mesh.toml");
     std::fs::write(&path, [of("laptop", "127.99.73.1"), of("away", AWAY)].concat()).unwrap();
-    Mesh::open(&MeshSpec::File(path), Some("laptop"), None, 7387).unwrap()
+    Mesh::open(&MeshSpec::File(path), Some("laptop"), None, 7387, None).await.unwrap()
 }
 
 /// An engine on that past; it can start no program.
 pub async fn start(dir: &Path, clock: Arc<dyn Source>, settings: Settings) -> Engine {
     let config = Config {
         state: dir.to_path_buf(),
-        mesh: mesh(dir),
+        mesh: mesh(dir).await,
         launcher: "/nonexistent/launcher".into(),
         grace: Duration::from_millis(100),
         clock,

@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(descendants_of(&[shell, family.child, i32::MAX]), expected);
         assert_eq!(descendants_of(&[family.child]), [family.child]);
         assert!(descendants_of(&[me()]).contains(&family.child));
-        assert_eq!(descendants_of(&[]), []);
-        assert_eq!(descendants_of(&[i32::MAX]), []);
+        assert_eq!(descendants_of(&[]), Vec::<i32>::new());
+        assert_eq!(descendants_of(&[i32::MAX]), Vec::<i32>::new());
     }
 }

@@ -59,13 +59,17 @@ impl Lab {
 
     fn open(&self, me: &str, meshes: &str) -> Result<Mesh, MeshError> {
         let meshes: Vec<String> = meshes.split_whitespace().map(str::to_owned).collect();
-        Mesh::open(
-            &self.spec(),
-            (!me.is_empty()).then_some(me),
-            (!meshes.is_empty()).then_some(meshes.as_slice()),
-            PORT,
-        )
+        let meshes = (!meshes.is_empty()).then_some(meshes.as_slice());
+        open(&self.spec(), (!me.is_empty()).then_some(me), meshes)
     }
+}
+
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn open(spec: &MeshSpec, me: Option<&str>, meshes: Option<&[String]>) -> Result<Mesh, MeshError> {
+    wait(Mesh::open(spec, me, meshes, PORT, None))
 }
 
 fn summary(mesh: &Mesh) -> String {
@@ -118,7 +122,7 @@ fn only_the_chosen_meshes_are_served_and_an_unknown_label_is_an_error() {
         "home",
         "--meshes leaves out every mesh that \"build.work\" is on (build.work): name one of them, or leave --meshes out",
     );
-    let none = Mesh::open(&Lab::new(HOME).spec(), None, Some(&[]), PORT).unwrap_err();
+    let none = open(&Lab::new(HOME).spec(), None, Some(&[])).unwrap_err();
     assert!(matches!(none, MeshError::NoLabels));
 }
 
@@ -198,7 +202,7 @@ fn an_unknown_name_is_answered_with_near_ones() {
 
 #[track_caller]
 fn check_who(mesh: &Mesh, address: &str, expected: &str) {
-    let got = match mesh.who(address.parse().unwrap()) {
+    let got = match wait(mesh.who(address.parse().unwrap())) {
         Source::Me => "me".to_owned(),
         Source::Device(machine) => machine.label(),
         Source::Unknown => "nobody".to_owned(),
@@ -243,7 +247,7 @@ fn outgoing_connections_leave_from_the_own_address_on_the_same_mesh() {
 
 #[test]
 fn loopback_is_this_machine_alone() {
-    let mesh = Mesh::open(&MeshSpec::Loopback, Some("solo"), None, PORT).unwrap();
+    let mesh = open(&MeshSpec::Loopback, Some("solo"), None).unwrap();
     assert_eq!(summary(&mesh), "solo on 127.0.0.1 ::1");
     assert_eq!(mesh.me().id.to_string(), "loopback/127.0.0.1");
     assert_eq!(mesh.notice(), None);
@@ -252,24 +256,30 @@ fn loopback_is_this_machine_alone() {
     }
     check_who(&mesh, "10.0.0.1", "nobody");
     check_bind(&mesh, "solo", "none");
-    mesh.refresh().unwrap();
-    let named = Mesh::open(&MeshSpec::Loopback, None, None, PORT).unwrap();
+    wait(mesh.refresh()).unwrap();
+    let named = open(&MeshSpec::Loopback, None, None).unwrap();
     assert!(is_name(&named.me().name));
     let labels = ["home".to_owned()];
-    let error = Mesh::open(&MeshSpec::Loopback, None, Some(&labels), PORT).unwrap_err();
+    let error = open(&MeshSpec::Loopback, None, Some(&labels)).unwrap_err();
     assert_eq!(error.to_string(), "--meshes: no mesh is labelled \"home\" (there is none)");
 }
 
 #[test]
-fn what_is_not_built_says_so() {
-    for spec in [MeshSpec::Shrooms, MeshSpec::Tailscale] {
-        let error = Mesh::open(&spec, None, None, PORT).unwrap_err();
-        assert!(error.to_string().contains("is not built yet: use file:PATH"), "{error}");
-    }
-    let auto = Mesh::open(&MeshSpec::Auto, None, None, PORT).unwrap();
+fn what_a_lab_or_a_machine_alone_means_is_said() {
+    let nowhere = Sockets::at(tempfile::tempdir().unwrap().path().join("none.sock"));
+    let auto = wait(Mesh::open(&MeshSpec::Auto, None, None, PORT, Some(nowhere))).unwrap();
     assert!(auto.notice().unwrap().contains("is alone") && auto.notice().unwrap().contains("file:PATH"));
+    assert_eq!((auto.kind(), auto.trouble()), (DirectoryKind::Loopback, None));
     let file = Lab::new(HOME).open("", "home").unwrap();
     assert!(file.notice().unwrap().contains("may pose as any"));
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused_with_what_to_do() {
+    let error = open(&MeshSpec::Shrooms, Some("laptop"), None).unwrap_err().to_string();
+    assert!(error.contains("leave --me out"), "{error}");
+    let error = wait(Mesh::open(&MeshSpec::Loopback, None, None, PORT, Some(Sockets::default()))).unwrap_err();
+    assert!(error.to_string().contains("--socket is the mesh daemon's"), "{error}");
 }
 
 #[test]
@@ -279,7 +289,7 @@ fn a_refresh_takes_the_new_names_for_every_clone() {
     let clone = mesh.clone();
     let held = mesh.machines();
     lab.write(&HOME.replace("127.0.0.2", "127.0.0.22").replace("\"fd00::1\"", "\"fd00::11\""));
-    mesh.refresh().unwrap();
+    wait(mesh.refresh()).unwrap();
     check_who(&clone, "127.0.0.22", "homeserver.home");
     check_who(&clone, "127.0.0.2", "nobody");
     assert_eq!(summary(&clone), "laptop.home homeserver.home printer.home on 127.0.0.1 fd00::11");
@@ -292,12 +302,12 @@ fn check_refresh_keeps(change: impl Fn(&Lab), expected: &str) {
     let mesh = lab.open("", "home").unwrap();
     let before = summary(&mesh);
     change(&lab);
-    let error = mesh.refresh().unwrap_err().to_string();
+    let error = wait(mesh.refresh()).unwrap_err().to_string();
     assert!(error.contains(expected), "   got: {error}\nwanted: {expected}");
     assert_eq!(summary(&mesh), before);
     check_who(&mesh, "127.0.0.2", "homeserver.home");
     lab.write(HOME);
-    mesh.refresh().unwrap();
+    wait(mesh.refresh()).unwrap();
 }
 
 #[test]

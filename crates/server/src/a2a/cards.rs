@@ -20,7 +20,7 @@ const CACHED: &str = "max-age=60";
 
 pub(crate) async fn machine(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     let rows = app.engine.read(|r| r.sessions()).await?;
-    let name = app.engine.machine().to_string();
+    let name = app.engine.machine();
     let skills: Vec<AgentSkill> = rows
         .iter()
         .map(|row| {

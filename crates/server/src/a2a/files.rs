@@ -55,7 +55,7 @@ struct Sender {
 impl Sender {
     /// A device's word for its session counts where it established that itself.
     async fn of(app: &App, by: &Principal, claim: Option<&str>, vouched: bool) -> Result<Sender, A2aError> {
-        let me = app.engine.machine().to_string();
+        let me = app.engine.machine();
         Ok(match by {
             Principal::Owner => Sender { machine: vec![me], session: Some("owner".into()) },
             Principal::Session(uid) => {

@@ -5,8 +5,11 @@ use std::pin::Pin;
 
 use futures_util::Stream;
 use shrooms_a2a::{A2aError, ErrorCode, Method, Operation, StreamResponse};
+use shrooms_core::desk::Request;
+use shrooms_core::rights::Action;
 
 use super::frame::Outcome;
+use super::refusal::refused;
 use super::scope::Scope;
 use super::{cancel_task, get_task, list_tasks, send_message, stream};
 use crate::app::Capabilities;
@@ -40,6 +43,7 @@ pub(super) async fn answer(scope: Scope, operation: Operation, extensions: &[Str
         .with("extension", uri));
     }
     offered(&capabilities, operation.method())?;
+    allowed(&scope, operation.method()).await?;
     let scope = of_tenant(scope, operation.tenant())?;
     match operation {
         Operation::SendMessage(params) => send_message::answer(scope, params).await,
@@ -54,6 +58,17 @@ pub(super) async fn answer(scope: Scope, operation: Operation, extensions: &[Str
             Err(A2aError::new(ErrorCode::InternalError, "this operation is offered and not there"))
         }
     }
+}
+
+/// Whether the caller may do this at all; what it may see of others' tasks is the scope's to say.
+async fn allowed(scope: &Scope, method: Method) -> Result<(), A2aError> {
+    let looks = matches!(method, Method::GetTask | Method::ListTasks | Method::SubscribeToTask);
+    if scope.by.may(Action::Ask) || looks && scope.by.may(Action::Look) {
+        return Ok(());
+    }
+    let what = method.name().to_string();
+    let attempt = Request::Attempt { by: scope.by.clone(), action: Action::Ask, what };
+    scope.app.engine.request(attempt).await.map_err(refused).map(drop)
 }
 
 /// Whether an operation is one that the card says is there.

@@ -26,6 +26,7 @@ pub(super) async fn answer(scope: &Scope, params: ListTasksParams) -> Result<Out
         session,
         context: params.context_id.clone(),
         state: params.status.map(|s| s.word().to_string()),
+        device: scope.by.guest().map(str::to_string),
         since: params.status_timestamp_after.map(|t| t.as_millis()),
         after,
         limit: size as usize,

@@ -41,7 +41,8 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::NotYourAsk { .. }
         | Refusal::UpdateFromAway
         | Refusal::WrongReporter { .. }
-        | Refusal::OwnersOnly { .. } => ErrorCode::NotAllowed,
+        | Refusal::OwnersOnly { .. }
+        | Refusal::DeviceMayNot { .. } => ErrorCode::NotAllowed,
         Refusal::FreshImpossible { .. } => ErrorCode::FreshImpossible,
         Refusal::BadName { .. }
         | Refusal::ReservedName { .. }

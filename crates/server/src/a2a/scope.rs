@@ -59,9 +59,11 @@ impl Scope {
         Err(A2aError::new(ErrorCode::InvalidParams, format!("no session '{shown}' on {machine}{hint}")))
     }
 
+    /// The task of this id, if it is there for this caller.
     pub(super) async fn task_row(&self, id: &str) -> Result<Option<Task>, A2aError> {
         let id = id.to_string();
-        self.app.engine.read(move |r| r.task(&id)).await.map_err(refused)
+        let found = self.app.engine.read(move |r| r.task(&id)).await.map_err(refused)?;
+        Ok(found.filter(|task| self.by.guest().is_none() || self.by.is_same(&task.sender.principal)))
     }
 
     /// The task of this id, if it may be named here. A bare message id means the session's task of

@@ -1,13 +1,18 @@
-//! `GET /v1/fleet`: every machine of the mesh with its sessions, asked side by side. A machine
-//! that does not answer is listed with why, so that the list never looks whole when it is not.
+//! `GET /v1/fleet`: every machine of the mesh with its sessions, asked side by side, each with its own
+//! time limit. A machine that does not answer is listed with why, and with when it was last seen, so
+//! that the list never looks whole when it is not.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use shrooms_a2a::Timestamp;
 use shrooms_core::Kind;
+use shrooms_core::greeting::Greeting;
+use shrooms_engine::CallError;
 use shrooms_mesh::Machine;
 use tokio::task::JoinSet;
 
@@ -28,10 +33,25 @@ struct Shown {
     machine: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<String>,
+    /// Its stable identity: what rights are bound to.
+    id: String,
     me: bool,
     reachable: bool,
+    /// Why it was not reached, or does not show its sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// When it last called or answered this machine; absent where it never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_seen: Option<String>,
+    /// Of its daemon, as it last said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    /// What it may do here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    right: Option<&'static str>,
+    /// What this machine may do there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allows: Option<String>,
     sessions: Vec<Session>,
 }
 
@@ -39,25 +59,42 @@ struct Shown {
 pub(super) struct Found {
     pub(super) machine: Arc<Machine>,
     pub(super) sessions: Result<Vec<Session>, String>,
+    /// It answered, whatever it said.
+    reachable: bool,
+    /// What its daemon says of itself; absent of one that is older than greetings.
+    greeting: Option<Greeting>,
 }
 
 pub(super) async fn show(State(app): State<App>) -> Result<Json<Fleet>, Problem> {
     let me = app.engine.mesh().me();
+    let found = machines(&app).await?;
+    let met = app.engine.read(|r| r.devices()).await?;
+    let met: BTreeMap<String, _> = met.into_iter().map(|device| (device.id.clone(), device)).collect();
     let shown = |found: Found| {
-        let (reachable, why, sessions) = match found.sessions {
-            Ok(sessions) => (true, None, sessions),
-            Err(why) => (false, Some(why), Vec::new()),
+        let (why, sessions) = match found.sessions {
+            Ok(sessions) => (found.greeting.as_ref().and_then(Greeting::misfit).map(str::to_string), sessions),
+            Err(why) => (Some(why), Vec::new()),
+        };
+        let (device, is_me) = (met.get(&found.machine.id.0), found.machine.id == me.id);
+        let (version, allows) = match found.greeting {
+            Some(greeting) => (Some(greeting.version), greeting.right),
+            None => (device.map(|d| d.version.clone()), None),
         };
         Shown {
             machine: found.machine.name.clone(),
             mesh: found.machine.mesh.clone(),
-            me: found.machine.id == me.id,
-            reachable,
+            id: found.machine.id.0.clone(),
+            me: is_me,
+            reachable: found.reachable,
             why,
+            last_seen: device.filter(|_| !is_me).map(|d| Timestamp(d.seen).to_string()),
+            version: version.filter(|version| !version.is_empty()),
+            right: app.engine.right_of(&found.machine.id.0).filter(|_| !is_me).map(shrooms_core::rights::Right::word),
+            allows: allows.filter(|_| !is_me),
             sessions,
         }
     };
-    Ok(Json(Fleet { machines: machines(&app).await?.into_iter().map(shown).collect() }))
+    Ok(Json(Fleet { machines: found.into_iter().map(shown).collect() }))
 }
 
 /// All machines, this one first.
@@ -66,9 +103,15 @@ pub(super) async fn machines(app: &App) -> Result<Vec<Found>, Problem> {
     let mut asking = JoinSet::new();
     for (place, machine) in all.iter().cloned().enumerate().filter(|(_, m)| m.id != me.id) {
         let app = app.clone();
-        asking.spawn(async move { (place, Found { sessions: ask(&app, &machine).await, machine }) });
+        asking.spawn(async move { (place, ask(&app, machine).await) });
     }
-    let mut found = vec![(0, Found { machine: me, sessions: Ok(sessions::own(app).await?) })];
+    let own = Found {
+        machine: me,
+        sessions: Ok(sessions::own(app).await?),
+        reachable: true,
+        greeting: Some(Greeting::own(&app.config.version)),
+    };
+    let mut found = vec![(0, own)];
     while let Some(answer) = asking.join_next().await {
         found.push(answer.map_err(|e| Problem::new(Kind::Internal, format!("asking a machine broke off: {e}")))?);
     }
@@ -76,9 +119,25 @@ pub(super) async fn machines(app: &App) -> Result<Vec<Found>, Problem> {
     Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
-async fn ask(app: &App, machine: &Machine) -> Result<Vec<Session>, String> {
-    let peer = app.engine.peer(machine);
-    let answer = app.engine.outbound().get_json(&peer, "/v1/sessions", ANSWER).await.map_err(|e| e.to_string())?;
-    let read = Sessions::deserialize(answer);
-    read.map(|s| s.sessions).map_err(|e| format!("{}: its answer cannot be read: {e}", machine.name))
+/// The greeting and the sessions at once: one that hangs costs no more than the limit.
+async fn ask(app: &App, machine: Arc<Machine>) -> Found {
+    let (peer, out) = (app.engine.peer(&machine), app.engine.outbound());
+    let greeting = out.get_json(&peer, "/v1/greeting", ANSWER);
+    let (greeting, sessions) = tokio::join!(greeting, out.get_json(&peer, "/v1/sessions", ANSWER));
+    let greeting = greeting.ok().and_then(|said| Greeting::deserialize(said).ok()).map(Greeting::bounded);
+    let reachable = match &sessions {
+        Ok(_) | Err(CallError::Http { .. } | CallError::Refused(_)) => true,
+        Err(CallError::Away(_) | CallError::Unsure(_)) => false,
+    };
+    if reachable {
+        app.engine.met(&machine, greeting.as_ref().map_or("", |said| &said.version)).await;
+    }
+    let sessions = match sessions {
+        Ok(answer) => {
+            let read = Sessions::deserialize(answer);
+            read.map(|s| s.sessions).map_err(|e| format!("{}: its answer cannot be read: {e}", machine.name))
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    Found { machine, sessions, reachable, greeting }
 }

@@ -42,11 +42,8 @@ pub(super) async fn find(app: &App, name: &str) -> Result<Arc<Machine>, Problem>
     let mesh = app.engine.mesh();
     match mesh.find(name) {
         Err(FindError::Unknown { .. } | FindError::UnknownAddress(_)) => {
-            let again = mesh.clone();
-            match tokio::task::spawn_blocking(move || again.refresh()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(%error, "the mesh's names could not be read again"),
-                Err(error) => tracing::debug!(%error, "reading the mesh's names again broke off"),
+            if let Err(error) = mesh.refresh().await {
+                tracing::debug!(%error, "the mesh's names could not be read again");
             }
             mesh.find(name)
         }

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
 use shrooms_core::desk::Request;
 use shrooms_core::name::check_session_name;
+use shrooms_core::rights::Action;
 use shrooms_core::row::{Harness, SessionState};
-use shrooms_core::{Kind, Principal, Refusal, Text, near, refusal, text};
+use shrooms_core::{Kind, Refusal, Text, near, refusal, text};
 use shrooms_engine::SessionRow;
 
 use super::input::{Asked, Body, Nothing, Part, message_id, model, within};
@@ -128,14 +129,37 @@ pub(super) async fn row(app: &App, name: &str) -> Result<SessionRow, Problem> {
     let mut rows = app.engine.read(|r| r.sessions()).await?;
     let at = rows.iter().position(|r| r.session.name == name).ok_or_else(|| Refusal::NoSession {
         name: text::cut(name, 80),
-        machine: app.engine.machine().to_string(),
+        machine: app.engine.machine(),
         hint: near::hint(&near::near(name, rows.iter().map(|r| r.session.name.as_str()))),
     })?;
     Ok(rows.swap_remove(at))
 }
 
-pub(super) async fn list(State(app): State<App>) -> Result<Json<Sessions>, Problem> {
-    Ok(Json(Sessions { sessions: own(&app).await? }))
+/// Who may ask and not look sees which agents there are, and whether they are at work.
+pub(super) async fn list(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+) -> Result<Json<Listed>, Problem> {
+    let own = own(&app).await?;
+    Ok(Json(match by.may(Action::Look) {
+        true => Listed::Whole { sessions: own },
+        false => Listed::Names { sessions: own.into_iter().map(|s| Agent { name: s.name, state: s.state }).collect() },
+    }))
+}
+
+/// What is listed, for whom.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Listed {
+    Whole { sessions: Vec<Session> },
+    Names { sessions: Vec<Agent> },
+}
+
+/// A session as those know it who may only ask it.
+#[derive(Serialize)]
+pub(super) struct Agent {
+    name: String,
+    state: String,
 }
 
 pub(super) async fn get(State(app): State<App>, Part(name): Part) -> Result<Json<Session>, Problem> {
@@ -210,10 +234,6 @@ pub(super) async fn add(
     Extension(Caller(by)): Extension<Caller>,
     Body(new): Body<New>,
 ) -> Result<(StatusCode, Json<Session>), Problem> {
-    // Before any file is looked at: what is there is not for everybody.
-    if matches!(by, Principal::Session(_)) {
-        return Err(Refusal::OwnersOnly { what: "adding a session" }.into());
-    }
     check_session_name(&new.name)?;
     let name = new.name.clone();
     let (harness, dir) = new.harness(&app).await?;

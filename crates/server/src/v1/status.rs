@@ -34,6 +34,9 @@ pub(super) struct Status {
     daily_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
+    /// Why no mesh is served, or why its names are old.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +70,7 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
     let cap = engine.settings().limits.daily_micros;
     Ok(Status {
         version: app.config.version.clone(),
-        machine: engine.machine().to_string(),
+        machine: engine.machine(),
         mesh: engine.mesh().me().mesh.clone().unwrap_or_default(),
         addresses: app.listening.addresses().iter().map(ToString::to_string).collect(),
         listening: app.listening.state().into_iter().map(address).collect(),
@@ -78,7 +81,8 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         paused: meta.paused,
         spent_usd: if meta.spent.0 == today { spent } else { 0.0 },
         daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
-        notice: engine.mesh().notice().map(str::to_string),
+        notice: engine.mesh().notice(),
+        trouble: engine.mesh().trouble(),
     })
 }
 

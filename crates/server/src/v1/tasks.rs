@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use shrooms_a2a::{Task, TaskState};
 use shrooms_core::desk::{Done, Hand, Request, SendReq, Word};
 use shrooms_core::name::TaskRef;
+use shrooms_core::rights::Action;
 use shrooms_core::row;
 use shrooms_core::{Kind, Principal, Refusal, Text, text};
 use shrooms_engine::TaskFilter;
@@ -99,12 +100,12 @@ fn cursor(cursor: &str) -> Result<(i64, i64), Problem> {
     parts.ok_or_else(|| Problem::bad("cursor: must be the `next` of the page before, as it was given"))
 }
 
-/// What this machine asks of others is asked in its own name: by its own processes alone. A device
-/// asks from its own daemon.
+/// What this machine asks of others is asked in its own name, and so for nobody who has less than the
+/// owner's right here: such a device asks from its own daemon.
 pub(super) fn elsewhere(by: &Principal) -> Result<(), Problem> {
-    match by {
-        Principal::Owner | Principal::Session(_) => Ok(()),
-        Principal::Device { .. } => Err(Problem::refused(
+    match by.may(Action::Work) {
+        true => Ok(()),
+        false => Err(Problem::refused(
             "this machine does not speak to others in your name: ask from your own machine's daemon",
         )),
     }
@@ -297,10 +298,9 @@ async fn hand(app: &App, by: &Principal, reference: &str, hand: Hand) -> Result<
 /// What this machine does on others for its owner, it does for nobody else: there it is taken for the
 /// owner's own word.
 pub(super) fn owner(by: &Principal, what: &'static str) -> Result<(), Problem> {
-    elsewhere(by)?;
-    match by {
-        Principal::Owner => Ok(()),
-        Principal::Session(_) | Principal::Device { .. } => Err(Refusal::OwnersOnly { what }.into()),
+    match by.may(Action::Own) {
+        true => Ok(()),
+        false => Err(Refusal::OwnersOnly { what }.into()),
     }
 }
 

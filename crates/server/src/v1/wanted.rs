@@ -46,7 +46,7 @@ pub(super) async fn get(
     tokio::pin!(deadline);
     loop {
         feed.mark_unchanged();
-        let (by, machine) = (by.clone(), app.engine.machine().to_string());
+        let (by, machine) = (by.clone(), app.engine.machine());
         let wanted = app.engine.read(move |r| {
             let said = r.deliveries(lane)?.iter().find_map(said);
             let asked = || -> Result<Option<String>, StoreError> {

@@ -81,7 +81,11 @@ mod tests {
             {"machine": "desk", "me": false, "reachable": false, "why": "no route", "sessions": []},
         ]});
         let got = text(&api::read(&machines).unwrap(), query, limit);
-        assert_eq!(got, format!("{expected}(desk is unreachable: no route)\n"), "{query} {limit}");
+        assert_eq!(
+            got,
+            format!("{expected}(desk is unreachable (never seen from here): no route)\n"),
+            "{query} {limit}"
+        );
     }
 
     #[test]

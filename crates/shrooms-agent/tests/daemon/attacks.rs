@@ -182,8 +182,13 @@ fn an_ask_that_was_refused_is_asked_anew_under_its_own_id_and_by_its_asker() {
 }
 
 #[test]
-fn a_machine_does_not_speak_to_others_in_a_devices_name() {
-    let lab = Lab::of(&["laptop", "homeserver", "other"]);
+fn a_machine_does_not_speak_to_others_in_the_name_of_a_device_that_is_not_the_owners() {
+    let mut lab = Lab::idle(&["laptop", "homeserver", "other"]);
+    std::fs::create_dir_all(&lab[0].state).unwrap();
+    std::fs::write(lab[0].state.join("config.toml"), "[mesh_devices]\n'other.home' = 'read'").unwrap();
+    for machine in &mut lab.machines {
+        machine.start();
+    }
     let home = &lab[1];
     home.add("a", lab.dir.path(), &["true"]);
     home.cli(&["session", "stop", "a"]);

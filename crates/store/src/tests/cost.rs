@@ -82,7 +82,7 @@ impl Pair {
 
 fn send_of(mid: &str) -> SendReq {
     SendReq {
-        by: Principal::Device { id: "d1".into(), label: "laptop.home".into() },
+        by: Principal::Device { id: "d1".into(), label: "laptop.home".into(), right: Default::default() },
         claim: Some("laptop/owner".into()),
         session: "a".into(),
         mid: mid.into(),

@@ -123,7 +123,7 @@ impl Sim {
     }
 
     fn send_from_elsewhere(&mut self, m: usize, name: &str) {
-        let by = Principal::Device { id: "id-tablet".into(), label: "tablet.mesh".into() };
+        let by = Principal::Device { id: "id-tablet".into(), label: "tablet.mesh".into(), right: Default::default() };
         self.send(m, by, name, None);
     }
 

@@ -52,7 +52,7 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32
         program: inner.harnesses.claude.clone(),
         conversation,
         model: model.clone(),
-        append_system_prompt: Some(words::note(&inner.machine, &session.name)),
+        append_system_prompt: Some(words::note(&inner.machine(), &session.name)),
         mcp_config: Some(mcp(inner, session)),
         allowed_tools: UNASKED.iter().map(|tool| format!("{TOOLS}{tool}")).collect(),
         disallowed_tools: COMPETING.iter().map(ToString::to_string).collect(),
