@@ -125,15 +125,17 @@ impl Live {
     ) {
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut changes = self.mesh.changes();
         loop {
             for bound in self.bound.values_mut() {
                 if let Some(listener) = bound.listener.take() {
                     accept(listener, &bound.accepting, bound.stop.clone());
                 }
             }
-            // What the mesh says of changed addresses belongs here too, as another reason to look.
             tokio::select! {
                 () = stop.cancelled() => break,
+                // The sender lives as long as the mesh, of which this holds one.
+                _ = changes.changed() => {}
                 _ = look.tick() => {}
             }
             self.adjust(&Interfaces::now()).await;
