@@ -109,6 +109,8 @@ pub struct OnMesh {
     /// `NAME.MESH`, or `NAME`.
     pub label: String,
     pub name: String,
+    /// The mesh says that it is not of the person whose machine this is.
+    pub of_another: bool,
 }
 
 impl OnMesh {
@@ -142,16 +144,24 @@ pub fn pin(names: &BTreeSet<&str>, pins: &Pins, devices: &[OnMesh]) -> Pins {
 }
 
 /// The rights that the owner gives to devices of the mesh: one for all, and those that are named.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
     pub default: Right,
+    /// Of devices that the mesh says are another person's: no default is meant for them.
+    pub others: Right,
     /// By `NAME.MESH` or `NAME`, or by a device's stable identity, which has a slash.
     pub named: BTreeMap<String, Right>,
 }
 
 /// Devices that may be named: far more than a person has.
 pub const MAX_GRANTS: usize = 1_000;
+
+impl Default for Grants {
+    fn default() -> Grants {
+        Grants { default: Right::Owner, others: Right::None, named: BTreeMap::new() }
+    }
+}
 
 impl Grants {
     /// What a device may. A name is a device's own word: the right that was given to it is for the
@@ -168,7 +178,8 @@ impl Grants {
             return *right;
         }
         let taken = names().filter_map(|name| self.named.get(name));
-        taken.fold(self.default, |least, right| least.lesser(*right))
+        let default = if device.of_another { self.others } else { self.default };
+        taken.fold(default, |least, right| least.lesser(*right))
     }
 
     /// The names that rights are given to.
@@ -184,7 +195,9 @@ impl Grants {
     /// One line for the audit log.
     pub fn said(&self) -> String {
         let named = self.named.iter().map(|(device, right)| format!(", {device}: {right}"));
-        format!("every device: {}{}", self.default, named.collect::<String>())
+        let others = Some(self.others).filter(|right| *right != Right::None);
+        let others = others.map(|right| format!(", others' devices: {right}")).unwrap_or_default();
+        format!("every device: {}{others}{}", self.default, named.collect::<String>())
     }
 }
 
@@ -238,6 +251,7 @@ mod tests {
             let right = Right::parse(right).unwrap();
             match device {
                 "*" => grants.default = right,
+                "others" => grants.others = right,
                 device => drop(grants.named.insert(device.to_string(), right)),
             }
         }
@@ -249,7 +263,7 @@ mod tests {
         let device = |pair: &str| {
             let (id, label) = pair.split_once('=').unwrap();
             let name = label.split('.').next().unwrap();
-            OnMesh { id: id.into(), label: label.into(), name: name.into() }
+            OnMesh { id: id.into(), label: label.into(), name: name.into(), of_another: id.starts_with("other") }
         };
         text.split_whitespace().map(device).collect()
     }
@@ -286,6 +300,11 @@ mod tests {
         let meshes = "home/1=laptop.home work/2=laptop.work";
         check("*=ask laptop=owner", meshes, "ask ask");
         check("*=ask laptop.work=owner", meshes, "ask owner");
+        // Another person's devices have what is given to them alone.
+        let others = "home/1=laptop.home other/2=phone.home other/3=tv.home";
+        check("", others, "owner none none");
+        check("*=ask phone.home=read", others, "ask read none");
+        check("others=ask tv.home=owner", others, "owner ask owner");
     }
 
     #[test]

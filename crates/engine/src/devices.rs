@@ -14,7 +14,12 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 
 fn on_mesh(machine: &Machine) -> OnMesh {
-    OnMesh { id: machine.id.0.clone(), label: machine.label(), name: machine.name.clone() }
+    OnMesh {
+        id: machine.id.0.clone(),
+        label: machine.label(),
+        name: machine.name.clone(),
+        of_another: machine.of_another,
+    }
 }
 
 /// How often a device that goes on calling is noted (milliseconds of wall time).

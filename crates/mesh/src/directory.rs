@@ -119,6 +119,8 @@ pub(crate) struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnEntry {
     pub device: Device,
+    /// Its whole name there, where the mesh has names that are looked up.
+    pub dns: Option<String>,
     /// Why nothing can be bound there.
     pub unserved: Option<String>,
 }
@@ -132,4 +134,6 @@ pub(crate) struct Device {
     pub addresses: Vec<IpAddr>,
     pub port: u16,
     pub id: DeviceId,
+    /// The mesh says that it is another person's, or no person's.
+    pub of_another: bool,
 }

@@ -151,7 +151,7 @@ fn checked(shape: MachineShape, default_port: u16) -> Result<Machine, Wrong> {
         return Err(FileProblem::NoPort(name).into());
     }
     let id = DeviceId(format!("{}/{first}", mesh.as_deref().unwrap_or_default()));
-    Ok(Machine { name, mesh, addresses: kept, port, id })
+    Ok(Machine { name, mesh, addresses: kept, port, id, of_another: false })
 }
 
 /// Whether a machine can be called this. `localhost` and addresses have a meaning of their own

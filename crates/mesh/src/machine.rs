@@ -36,6 +36,8 @@ pub struct Machine {
     pub port: u16,
     /// What rights are bound to.
     pub id: DeviceId,
+    /// Its mesh says that it is another person's, or no person's, than this machine is.
+    pub of_another: bool,
 }
 
 impl Machine {

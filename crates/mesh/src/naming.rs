@@ -27,6 +27,8 @@ pub struct OwnMesh {
     pub label: Option<String>,
     /// This machine's addresses there.
     pub addresses: Vec<IpAddr>,
+    /// Its whole name there, where the mesh has names that are looked up.
+    pub dns: Option<String>,
     /// Why it is not served, if it is not.
     pub unserved: Option<String>,
 }
@@ -76,7 +78,12 @@ impl Naming {
             Some(labels) => mesh.as_ref().is_some_and(|mesh| labels.contains(mesh)),
         };
         let mut meshes: Vec<OwnMesh> = own.iter().map(|entry| shown(entry, is_chosen(&entry.device.mesh))).collect();
-        let gone = |label: String| OwnMesh { label: Some(label), addresses: Vec::new(), unserved: Some(GONE.into()) };
+        let gone = |label: String| OwnMesh {
+            label: Some(label),
+            addresses: Vec::new(),
+            dns: None,
+            unserved: Some(GONE.into()),
+        };
         meshes.extend(missing.into_iter().map(gone));
         let (name, on) = (own.first().map(|entry| entry.device.name.clone()), labels_of(&own));
         let chosen: Vec<OwnEntry> = own.into_iter().filter(|entry| is_chosen(&entry.device.mesh)).collect();
@@ -144,12 +151,12 @@ fn unknown_label(label: &str, labels: &[String]) -> MeshError {
 pub(crate) fn nowhere(name: String, mesh: Option<String>, port: u16) -> Machine {
     // No device's identity: those end in an address, or in a word without a space.
     let id = DeviceId(format!("this machine/{name}"));
-    Machine { name, mesh, addresses: Vec::new(), port, id }
+    Machine { name, mesh, addresses: Vec::new(), port, id, of_another: false }
 }
 
 fn machine(device: Device) -> Machine {
-    let Device { name, mesh, addresses, port, id } = device;
-    Machine { name, mesh, addresses, port, id }
+    let Device { name, mesh, addresses, port, id, of_another } = device;
+    Machine { name, mesh, addresses, port, id, of_another }
 }
 
 fn label_of(device: &Device) -> String {
@@ -164,6 +171,7 @@ fn shown(entry: &OwnEntry, chosen: bool) -> OwnMesh {
     OwnMesh {
         label: entry.device.mesh.clone(),
         addresses: entry.device.addresses.clone(),
+        dns: entry.dns.clone(),
         unserved: if chosen { entry.unserved.clone() } else { Some(NOT_CHOSEN.to_owned()) },
     }
 }

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::json;
 use shrooms_mesh::{DirectoryKind, Machine, Mesh, MeshError, MeshSpec, Sockets, Source};
@@ -350,6 +351,37 @@ async fn devices_of_other_tailnets_are_nobody() {
     for other in ["100.64.0.3", "100.64.0.4", "100.64.0.5", "100.64.0.6"] {
         assert_eq!(who(&mesh, other).await, "nobody");
     }
+}
+
+#[tokio::test]
+async fn a_device_of_another_person_of_the_tailnet_is_known_as_such() {
+    let host = Host::new();
+    let daemon = host.tailscaled();
+    let node = |id: &str, name: &str, ip: &str, user: u64, tags: &[&str]| json!({"ID": id, "DNSName": format!("{name}.mine.ts.net."), "TailscaleIPs": [ip], "UserID": user, "Tags": tags});
+    let others = |mesh: &Mesh| -> String {
+        let flag = |m: &Arc<shrooms_mesh::Machine>| format!("{} {}", m.name, m.of_another);
+        mesh.machines().iter().skip(1).map(flag).collect::<Vec<_>>().join(", ")
+    };
+    let say = |user: u64, tags: &[&str]| {
+        daemon.say(json!({
+            "BackendState": "Running", "MagicDNSSuffix": "mine.ts.net",
+            "Self": node("nME", "laptop", "100.64.0.1", user, tags),
+            "Peer": {
+                "a": node("nA", "mine", "100.64.0.2", 7, &[]),
+                "b": node("nB", "theirs", "100.64.0.3", 8, &[]),
+                "c": node("nC", "tagged", "100.64.0.4", 7, &["tag:server"]),
+                "d": node("nD", "unsaid", "100.64.0.5", 0, &[]),
+            },
+        }));
+    };
+    say(7, &[]);
+    let mesh = host.open("tailscale", "").await.unwrap();
+    assert_eq!(others(&mesh), "mine false, theirs true, tagged true, unsaid true");
+    assert_eq!(mesh.meshes()[0].dns.as_deref(), Some("laptop.mine.ts.net"));
+    // A machine that is nobody's has no person whose devices the others could be.
+    say(7, &["tag:server"]);
+    mesh.refresh().await.unwrap();
+    assert_eq!(others(&mesh), "mine true, theirs true, tagged true, unsaid true");
 }
 
 #[tokio::test]

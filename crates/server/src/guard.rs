@@ -161,7 +161,9 @@ fn is_ours(app: &App, host: &str) -> bool {
     let is = |text: &str| host.eq_ignore_ascii_case(text);
     is("localhost")
         || is(&name)
-        || mesh.meshes().iter().filter_map(|on| on.label.as_ref()).any(|label| is(&format!("{name}.{label}")))
+        || mesh.meshes().iter().filter(|on| on.unserved.is_none()).any(|on| {
+            on.dns.as_deref().is_some_and(is) || on.label.as_ref().is_some_and(|label| is(&format!("{name}.{label}")))
+        })
 }
 
 fn host_is_ours(app: &App, headers: &HeaderMap, of_uri: Option<&str>) -> Result<(), Problem> {

@@ -186,6 +186,9 @@ pub struct Status {
     pub mesh: String,
     #[serde(default)]
     pub addresses: Vec<String>,
+    /// Every address of this machine on its meshes.
+    #[serde(default)]
+    pub listening: Vec<Heard>,
     #[serde(default)]
     pub state: String,
     #[serde(default)]
@@ -201,6 +204,14 @@ pub struct Status {
     /// Why no mesh is served, or why its names are old.
     #[serde(default)]
     pub trouble: Option<String>,
+}
+
+/// An address of this machine, and why nothing arrives there.
+#[derive(Debug, Deserialize)]
+pub struct Heard {
+    pub address: String,
+    #[serde(default)]
+    pub why_not: Option<String>,
 }
 
 /// An answer as a value.

@@ -94,8 +94,10 @@ fn parse(text: &str) -> anyhow::Result<Settings> {
     Ok(settings)
 }
 
-/// The key for devices that are not named.
+/// The key for devices that are not named …
 const DEFAULT: &str = "default";
+/// … and for those of them that are another person's.
+const OTHERS: &str = "others";
 
 fn grants(given: MeshDevices) -> anyhow::Result<Grants> {
     let right = |key: &str, word: &str| {
@@ -118,6 +120,7 @@ fn grants(given: MeshDevices) -> anyhow::Result<Grants> {
         let right = right(&format!("mesh_devices.{}", text::cut(&device, 200)), &word)?;
         match device.as_str() {
             DEFAULT => grants.default = right,
+            OTHERS => grants.others = right,
             "" => bail!("mesh_devices: a device has no name"),
             _ => drop(grants.named.insert(device, right)),
         }
@@ -149,6 +152,7 @@ mod tests {
         for (text, said) in [
             ("", "every device: owner"),
             ("mesh_devices = 'ask'", "every device: ask"),
+            ("mesh_devices.others = 'ask'", "every device: owner, others' devices: ask"),
             ("[mesh_devices]\n'phone.home' = 'read'", "every device: owner, phone.home: read"),
             (
                 "[mesh_devices]\ndefault = 'none'\n'home/fd00::2' = 'owner'\nlaptop = 'ask'",

@@ -327,7 +327,12 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
         ["mesh", devices @ ..] => {
             let devices = devices.iter().map(|d| d.split_once('=').expect("ID=LABEL"));
             let name = |label: &str| label.split('.').next().unwrap_or(label).to_string();
-            let device = |(id, label): (&str, &str)| OnMesh { id: id.into(), label: label.into(), name: name(label) };
+            let device = |(id, label): (&str, &str)| OnMesh {
+                id: id.into(),
+                label: label.into(),
+                name: name(label),
+                of_another: false,
+            };
             let devices = devices.map(device).collect();
             answer(world, Request::Mesh { devices })
         }

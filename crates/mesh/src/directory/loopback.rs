@@ -25,8 +25,9 @@ impl Directory for Loopback {
             addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)],
             port: self.port,
             id: DeviceId(format!("loopback/{}", Ipv4Addr::LOCALHOST)),
+            of_another: false,
         };
-        let own = vec![OwnEntry { device, unserved: None }];
+        let own = vec![OwnEntry { device, dns: None, unserved: None }];
         Box::pin(async { Ok(Listing { own, checked: true, ..Listing::default() }) })
     }
 }

@@ -127,13 +127,13 @@ impl Status {
         let device = |name: &str, label: &str, overlay: &str, addresses: Vec<IpAddr>| {
             let address = addresses.first().map_or_else(|| overlay.to_owned(), IpAddr::to_string);
             let id = DeviceId(format!("{label}/{address}"));
-            Device { name: name.to_owned(), mesh: Some(label.to_owned()), addresses, port, id }
+            Device { name: name.to_owned(), mesh: Some(label.to_owned()), addresses, port, id, of_another: false }
         };
         let mut listing = Listing::default();
         for mesh in &self.meshes {
             let address = address_of(&mesh.overlay);
             let device = device(&self.name, &mesh.label, &mesh.overlay, address.into_iter().collect());
-            listing.own.push(OwnEntry { device, unserved: mesh.unserved(address) });
+            listing.own.push(OwnEntry { device, dns: None, unserved: mesh.unserved(address) });
         }
         for peer in &self.peers {
             // Without its overlay address a device has no identity.

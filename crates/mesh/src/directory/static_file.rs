@@ -52,10 +52,10 @@ fn listing(path: &std::path::Path, me: Option<&str>, port: u16) -> Result<Listin
         .map_err(|problem: FileProblem| MeshError::File { path: path.to_owned(), problem })?;
     let mut listing = Listing { checked: true, ..Listing::default() };
     for (index, machine) in read.machines.into_iter().enumerate() {
-        let Machine { name, mesh, addresses, port, id } = machine;
-        let device = Device { name, mesh, addresses, port, id };
+        let Machine { name, mesh, addresses, port, id, of_another } = machine;
+        let device = Device { name, mesh, addresses, port, id, of_another };
         match own.contains(&index) {
-            true => listing.own.push(OwnEntry { device, unserved: None }),
+            true => listing.own.push(OwnEntry { device, dns: None, unserved: None }),
             false => listing.others.push(device),
         }
     }

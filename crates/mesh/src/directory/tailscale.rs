@@ -130,6 +130,12 @@ struct Node {
     dns_name: String,
     #[serde(rename = "TailscaleIPs", deserialize_with = "or_default")]
     ips: Vec<String>,
+    /// Whose it is.
+    #[serde(rename = "UserID", deserialize_with = "or_default")]
+    user: u64,
+    /// Of a device that is nobody's but its tags'.
+    #[serde(deserialize_with = "or_default")]
+    tags: Vec<String>,
     /// Another tailnet's device, that one of ours is shared with.
     #[serde(deserialize_with = "or_default")]
     sharee_node: bool,
@@ -177,10 +183,15 @@ impl Node {
         if dns.is_empty() { &self.host_name } else { dns }
     }
 
+    /// Whose it is: nobody's where it has tags, or the list does not say.
+    fn person(&self) -> Option<u64> {
+        (self.user != 0 && self.tags.is_empty()).then_some(self.user)
+    }
+
     fn device(&self, port: u16) -> Option<Device> {
         let addresses = self.ips.iter().filter_map(|text| text.parse::<IpAddr>().ok()).collect();
         let mesh = Some(LABEL.to_owned());
-        Some(Device { name: self.name().to_owned(), mesh, addresses, port, id: identity(&self.id)? })
+        Some(Device { name: self.name().to_owned(), mesh, addresses, port, id: identity(&self.id)?, of_another: false })
     }
 
     /// Whether it is of this tailnet. Devices that are shared in from others' tailnets and hired exit
@@ -206,9 +217,15 @@ impl Status {
             "tailscaled runs without an interface (userspace networking), so that nobody's address can be known"
                 .to_owned()
         });
+        let dns = self.me.as_ref().map(|me| me.dns_name.trim_end_matches('.').to_owned()).filter(|dns| !dns.is_empty());
         let me = device.id.clone();
-        let others = self.peer.values().filter(|node| node.is_of(&self.suffix)).filter_map(|node| node.device(port));
+        let owner = self.me.as_ref().and_then(Node::person);
+        let device_of = |node: &Node| {
+            let of_another = owner.is_none() || node.person() != owner;
+            Some(Device { of_another, ..node.device(port)? })
+        };
+        let others = self.peer.values().filter(|node| node.is_of(&self.suffix)).filter_map(device_of);
         let others = others.filter(|device| device.id != me).collect();
-        Ok(Listing { own: vec![OwnEntry { device, unserved }], others, ..Listing::default() })
+        Ok(Listing { own: vec![OwnEntry { device, dns, unserved }], others, ..Listing::default() })
     }
 }

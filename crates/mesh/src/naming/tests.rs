@@ -17,11 +17,12 @@ fn listing(text: &str) -> Listing {
         let addresses: Vec<IpAddr> = addresses.split(',').filter_map(|text| text.parse().ok()).collect();
         let first = addresses.first().map_or("none".to_owned(), IpAddr::to_string);
         let id = DeviceId(format!("{mesh}/{first}"));
-        let device = Device { name: name.replace('_', " "), mesh: Some(mesh), addresses, port: PORT, id };
+        let device =
+            Device { name: name.replace('_', " "), mesh: Some(mesh), addresses, port: PORT, id, of_another: false };
         match own {
             Some(_) => {
                 let unserved = (!unserved.is_empty()).then_some(unserved);
-                listing.own.push(OwnEntry { device, unserved });
+                listing.own.push(OwnEntry { device, dns: None, unserved });
             }
             None => listing.others.push(device),
         }

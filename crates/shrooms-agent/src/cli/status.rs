@@ -32,7 +32,31 @@ fn lines(status: &Status, out: Output) -> String {
         ("notice", status.notice.clone().unwrap_or_default()),
         ("trouble", status.trouble.clone().unwrap_or_default()),
     ];
-    let rows: Vec<_> =
-        rows.into_iter().filter(|(_, value)| !value.is_empty()).map(|(key, value)| [key.to_owned(), value]).collect();
+    let deaf = status.listening.iter().filter_map(|heard| Some((&heard.address, heard.why_not.as_ref()?)));
+    let deaf = deaf.map(|(address, why)| ("not listening", format!("{address}: {why}")));
+    let rows: Vec<_> = rows
+        .into_iter()
+        .chain(deaf)
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(key, value)| [key.to_owned(), value])
+        .collect();
     out.pairs(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_listened_on_is_said_with_its_reason() {
+        let status = json!({"version": "0.1.0", "machine": "laptop", "addresses": ["10.0.0.1:7387"], "state": "/s", "pid": 7,
+            "listening": [{"address": "10.0.0.1:7387"}, {"address": "[fd00::1]:7387", "why_not": "no interface has it"}]});
+        let shown = lines(&api::read(&status).unwrap(), Output { json: false, terminal: false });
+        assert_eq!(
+            shown,
+            "machine\tlaptop\naddresses\t10.0.0.1:7387\nstate\t/s\npid\t7\nversion\t0.1.0\n\
+             not listening\t[fd00::1]:7387: no interface has it\n"
+        );
+    }
 }
