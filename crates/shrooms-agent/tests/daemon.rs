@@ -25,6 +25,7 @@ mod daemon {
     pub mod rights;
     pub mod storm;
     pub mod surface;
+    pub mod three;
     pub mod wire;
 }
 use daemon::{crashes, http, lab, wire};

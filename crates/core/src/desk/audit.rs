@@ -19,6 +19,8 @@ const REFUSED_PER_HOUR: u32 = 60;
 /// Reports of one device within such an hour: two for each task that an hour's loop guard lets through
 /// to ten sessions. The device sets their pace.
 const REPORTS_PER_HOUR: u32 = 600;
+/// As people read it.
+const OWNER: &str = "the owner";
 const HOUR_MS: i64 = 3_600_000;
 /// A device that is there is noted once a minute.
 const NOTED_EVERY_MS: i64 = 60_000;
@@ -181,18 +183,19 @@ impl Desk {
         let senders: Vec<FilesFrom> = senders.filter_map(|text| FilesFrom::parse(text).ok()).collect();
         let names = given.names().chain(senders.iter().map(FilesFrom::machine)).collect();
         let pins = pin(&names, &self.meta.given.pins, devices);
-        let owner = || ("the owner".to_string(), "the config".to_string());
         let said = given.said();
         // A new state that says nothing of its own has nothing to tell.
         if said != self.meta.given.said && !(self.meta.given.said.is_empty() && given.is_plain()) {
-            let (who, from) = owner();
-            self.write_audit(now, who, from, "rights", "devices", &said);
+            self.write_audit(now, OWNER.to_string(), "the config".to_string(), "rights", "devices", &said);
         }
         let before = std::mem::replace(&mut self.meta.given, crate::row::Given { said, pins: pins.clone() });
         for (label, id) in pins.iter().filter(|(label, _)| !before.pins.contains_key(*label)) {
-            let right = given.named.get(label).map_or("files", |right| right.word());
-            let (who, from) = owner();
-            self.write_audit(now, who, from, "right", &format!("{label} = {id}"), right);
+            let (from, right) = match given.named.get(label) {
+                Some(right) => ("the config", right.word()),
+                None => ("accept_files_from", "files"),
+            };
+            let about = format!("{label} = {id}");
+            self.write_audit(now, OWNER.to_string(), from.to_string(), "right", &about, right);
         }
         Done::Nothing
     }

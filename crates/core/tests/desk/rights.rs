@@ -99,14 +99,14 @@ rules! {
         session add t
         files t laptop/*
         mesh home/1=laptop.home
-        audit 1                                 -> the owner [the config] right laptop = home/1: files
+        audit 1                                 -> the owner [accept_files_from] right laptop = home/1: files
         mesh home/2=laptop.home
-        audit 1                                 -> the owner [the config] right laptop = home/1: files
+        audit 1                                 -> the owner [accept_files_from] right laptop = home/1: files
         files t
         mesh home/2=laptop.home
         files t laptop/*
         mesh home/2=laptop.home
-        audit 1                                 -> the owner [the config] right laptop = home/2: files
+        audit 1                                 -> the owner [accept_files_from] right laptop = home/2: files
     "
 
     a_device_that_is_there_is_noted_once_a_minute "

@@ -57,6 +57,7 @@ fn a_daemon_that_is_there_before_its_mesh_joins_when_it_appears() {
         (&status["machine"], &status["mesh"], &status["trouble"]),
         (&json!("laptop"), &json!("home"), &json!(null))
     );
+    poll("it listens on the address that it has now", || lab.status()["addresses"].to_string().contains(&at[0]));
     // Its name is the mesh's to give, also later.
     daemon.joined("desk", &[("home", &at[0])], &[("server", "home", &at[1])]);
     poll("it is called otherwise", || lab.status()["machine"] == "desk");
@@ -128,6 +129,9 @@ fn auto_is_loopback_until_a_mesh_appears() {
     let mut daemon = FakeTailscaled::at(&socket);
     daemon.up(("nME", "laptop", &at[0]), &[("nSRV", "server", &at[1])]);
     poll("it is on the mesh", || lab.status()["mesh"] == "tailscale");
+    poll("it listens there, and no longer on loopback", || {
+        lab.status()["addresses"] == json!([format!("{}:{free}", at[0])])
+    });
     assert!(lab.status()["notice"].as_str().unwrap().contains("may pose as any"), "loopback addresses are a lab's");
     daemon.stop();
     poll("it says so", || lab.status()["trouble"].as_str().is_some_and(|t| t.contains("no tailscale daemon")));

@@ -165,15 +165,16 @@ fn who_did_what_is_in_the_log_and_so_is_who_might_not() {
                  its right is 'ask' (the owner of this machine gives rights with mesh_devices in the config)"
             ),
             "the owner | owner | settings | t: accept_files_from | ok".to_string(),
+            format!("the owner | accept_files_from | right | phone = {phone} | files"),
         ],
         "{said:?}"
     );
     assert!(!said.out.contains("secret"), "no text is in it");
     let page = lab[0].get("/v1/audit?limit=2").json();
     let next = page["next"].as_i64().unwrap();
-    assert_eq!((page["lines"][0]["what"].as_str(), next), (Some("settings"), 4));
+    assert_eq!((page["lines"][1]["what"].as_str(), next), (Some("settings"), 5));
     let page = lab[0].get(&format!("/v1/audit?limit=100&cursor={next}")).json();
-    assert_eq!((page["lines"].as_array().unwrap().len(), page.get("next")), (3, None));
+    assert_eq!((page["lines"].as_array().unwrap().len(), page.get("next")), (4, None));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::http;
 use crate::lab::{Lab, poll};
@@ -26,6 +27,8 @@ struct End {
     /// Answers do not come through, and end their connection.
     loses_answers: AtomicBool,
     lost: AtomicUsize,
+    /// How long a piece is on its way, in milliseconds.
+    delay: AtomicU64,
     open: Mutex<Vec<TcpStream>>,
 }
 
@@ -44,6 +47,7 @@ impl Wire {
                 is_cut: AtomicBool::new(true),
                 loses_answers: AtomicBool::new(false),
                 lost: AtomicUsize::new(0),
+                delay: AtomicU64::new(0),
                 open: Mutex::new(Vec::new()),
             })
         });
@@ -87,6 +91,12 @@ impl Wire {
         self.ends[caller].loses_answers.store(true, Ordering::SeqCst);
     }
 
+    /// From here on everything takes so long each way.
+    pub fn slow(&self, each_way: Duration) {
+        let millis = u64::try_from(each_way.as_millis()).unwrap();
+        self.ends.iter().for_each(|end| end.delay.store(millis, Ordering::SeqCst));
+    }
+
     /// Waits until one was.
     pub fn until_lost(&self, caller: usize) {
         poll("an answer was lost", || self.ends[caller].lost.load(Ordering::SeqCst) > 0);
@@ -128,6 +138,10 @@ fn accept(listener: &TcpListener, end: &Arc<End>) {
     }
 }
 
+fn until_it_is_there(end: &End) {
+    std::thread::sleep(Duration::from_millis(end.delay.load(Ordering::SeqCst)));
+}
+
 fn pump((mut from, mut to): (TcpStream, TcpStream), end: &End, answers: bool) {
     let mut piece = [0; 16_384];
     while let Ok(n @ 1..) = from.read(&mut piece) {
@@ -135,6 +149,7 @@ fn pump((mut from, mut to): (TcpStream, TcpStream), end: &End, answers: bool) {
             end.lost.fetch_add(1, Ordering::SeqCst);
             break;
         }
+        until_it_is_there(end);
         if to.write_all(&piece[..n]).is_err() {
             break;
         }

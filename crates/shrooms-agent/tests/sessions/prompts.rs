@@ -88,12 +88,22 @@ fn a_process_of_a_session_cannot_answer_its_prompts() {
     home.add("review");
     let out = lab.word("tried");
     let number = lab.word("number");
-    // With the session's own pass, without one, and as nobody's child.
+    // With the session's own pass, without one, and as nobody's child; by the socket, and over TCP from this
+    // machine's own address.
+    let status = home.get("/v1/status").json();
+    let at = status["addresses"][0].as_str().unwrap();
+    let own = at.split(':').next().unwrap();
+    let over_tcp = format!(
+        "curl -fsS --max-time 20 --interface {own} -H 'Content-Type: application/json' -d '{{\"allow\": true}}' \
+         http://{at}/v1/prompts/$n"
+    );
     let tries = [
         format!("{PROGRAM} prompt allow $n"),
         format!("SHROOMS_AGENT_PASS= SHROOMS_AGENT_SESSION= {PROGRAM} prompt allow $n"),
         format!("setsid -w env -u SHROOMS_AGENT_PASS -u SHROOMS_AGENT_SESSION {PROGRAM} prompt allow $n"),
         format!("{PROGRAM} prompt deny $n no"),
+        format!("if {over_tcp}; then true; else false; fi"),
+        format!("if setsid -w {over_tcp}; then true; else false; fi"),
     ];
     let tries: Vec<String> =
         tries.iter().map(|line| format!("{line} >> '{out}' 2>&1; echo \"code $?\" >> '{out}'")).collect();
@@ -112,7 +122,8 @@ fn a_process_of_a_session_cannot_answer_its_prompts() {
     std::fs::write(lab.path("number"), prompt["id"].to_string()).unwrap();
     poll("all was tried", || lab.lines("tried").last().is_some_and(|line| line == "end"));
     let tried = lab.lines("tried");
-    assert_eq!(tried.iter().filter(|line| *line == "code 1").count(), 4, "{tried:#?}");
+    assert_eq!(tried.iter().filter(|line| *line == "code 1").count(), 6, "{tried:#?}");
+    assert_eq!(tried.iter().filter(|line| line.contains("error: 403")).count(), 2, "{tried:#?}");
     assert_eq!(painting(), Some(prompt.clone()), "it is as it was");
     assert!(!home.work.join("painted").exists());
     home.good(&["prompt", "allow", &prompt["id"].to_string()]);
