@@ -2,10 +2,12 @@
 //! a process descends; read from /proc, because the mesh address only says "this machine"), and which
 //! interface has an address. It must not know what a session is; callers bring the process ids.
 
+mod changes;
 mod interface;
 mod process;
 mod socket;
 
+pub use changes::Changes;
 pub use interface::{Interface, Interfaces, Link};
 pub use process::{ancestors, descendants_of, holders, lineage};
 pub use socket::{SocketOwner, socket_owner};

@@ -77,7 +77,7 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
         of_our_page(request.uri().path(), request.headers())?;
     }
     let pass = request.headers().get(PASS).map(|p| p.to_str().unwrap_or(""));
-    let mut principal = principal::of_request(&app.engine, &peer, pass).map_err(Problem::refused)?;
+    let mut principal = principal::of_request(&app.engine, &peer, pass).await.map_err(Problem::refused)?;
     let (mut parts, body) = request.into_parts();
     if let Some(asked_by) = parts.headers.get(v1::ASKED_BY) {
         principal = v1::for_another(app, principal, asked_by)?;

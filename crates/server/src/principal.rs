@@ -1,14 +1,14 @@
 //! Who a connection is from: by the socket's peer credentials and process ancestry, or by what the
 //! mesh says of its source address. A message's own words never come in here.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use shrooms_core::Principal;
 use shrooms_core::id::SessionUid;
 use shrooms_engine::Engine;
-use shrooms_mesh::{Source, local};
+use shrooms_mesh::{DeviceId, Source, local};
 use tokio::net::unix::UCred;
 
 /// What is known of a connection when it is accepted.
@@ -16,8 +16,10 @@ use tokio::net::unix::UCred;
 pub(crate) enum Peer {
     /// A process of this machine, over the socket: the sessions' launchers that it descends from.
     Local { below: Option<SessionUid> },
-    /// Over TCP, from this machine or another device.
-    Known(Principal),
+    /// A process of this machine, over TCP.
+    Own(Principal),
+    /// Another device, by where the connection comes from and who that was then.
+    Device { from: IpAddr, id: DeviceId },
     /// A process of another user, or one that could not be found: refused, with this reason.
     Refused(&'static str),
 }
@@ -90,7 +92,7 @@ pub(crate) async fn of_address(
         Source::Unknown => None,
         Source::Device(machine) => {
             engine.met(&machine, "").await;
-            Some(Peer::Known(engine.device(&machine)))
+            Some(Peer::Device { from: from.ip(), id: machine.id.clone() })
         }
         Source::Me => Some(own_process(engine, from, to).await),
     }
@@ -109,22 +111,28 @@ async fn own_process(engine: &Engine, from: SocketAddr, to: SocketAddr) -> Peer 
         }
         let holds = |launcher: i32| local::holders(owner.inode, &local::descendants_of(&[launcher]));
         match launchers.into_iter().find(|(launcher, _)| holds(*launcher)) {
-            Some((_, uid)) => Peer::Known(Principal::Session(uid)),
-            None => Peer::Known(Principal::Owner),
+            Some((_, uid)) => Peer::Own(Principal::Session(uid)),
+            None => Peer::Own(Principal::Owner),
         }
     });
     looked.await.unwrap_or(Peer::Refused("your process could not be looked up"))
 }
 
 /// Who one request of a connection is from, with the pass that it shows.
-pub(crate) fn of_request(engine: &Engine, peer: &Peer, pass: Option<&str>) -> Result<Principal, &'static str> {
+pub(crate) async fn of_request(engine: &Engine, peer: &Peer, pass: Option<&str>) -> Result<Principal, &'static str> {
     const WRONG: &str =
         "the pass (SHROOMS_AGENT_PASS) is not that of the live session: a session's process speaks for itself alone";
+    const GONE: &str = "your address is no longer that machine's of the mesh: connect anew";
     match (peer, pass) {
         (Peer::Refused(why), _) => Err(why),
-        (Peer::Known(principal), None) => Ok(principal.clone()),
+        (Peer::Own(principal), None) => Ok(principal.clone()),
+        // A connection may outlast its device's place on the mesh, and a right what it was.
+        (Peer::Device { from, id }, None) => match engine.mesh().who(*from).await {
+            Source::Device(machine) if machine.id == *id => Ok(engine.device(&machine)),
+            Source::Device(_) | Source::Me | Source::Unknown => Err(GONE),
+        },
         // A pass is shown on the socket; over TCP it has been on a network.
-        (Peer::Known(_), Some(_)) => Err(WRONG),
+        (Peer::Own(_) | Peer::Device { .. }, Some(_)) => Err(WRONG),
         (Peer::Local { below: None }, None) => Ok(Principal::Owner),
         (Peer::Local { below: Some(uid) }, None) => Ok(Principal::Session(*uid)),
         (Peer::Local { below }, Some(pass)) => match (engine.live().session_of_pass(pass), below) {

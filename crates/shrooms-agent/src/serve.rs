@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use shrooms_engine::{Config, Engine, Harnesses, SystemClock};
+use shrooms_mesh::local::Changes;
 use shrooms_mesh::{DirectoryKind, Mesh, MeshSpec, Sockets};
 use shrooms_server::{Listeners, Offers, Profile, Server, ServerConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -215,11 +216,16 @@ fn start_logging(form: &str) {
 async fn refresh_until(engine: &Engine, mut told: Told, end: impl Future<Output = ()>) {
     let mesh = engine.mesh();
     let mut changes = mesh.changes();
+    let mut host = Changes::listen().ok();
     tokio::pin!(end);
     loop {
         let every = if mesh.kind() == DirectoryKind::File { REFRESH } else { ASK };
         let read_again = async {
-            tokio::time::sleep(every).await;
+            // A mesh that is joined or left brings an interface, or takes one along.
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = changed(&mut host) => {}
+            }
             if let Err(error) = mesh.refresh().await {
                 tracing::debug!(%error, "the mesh's names could not be read again");
             }
@@ -227,14 +233,26 @@ async fn refresh_until(engine: &Engine, mut told: Told, end: impl Future<Output 
         tokio::select! {
             () = &mut end => return,
             // The sender lives as long as the mesh.
-            _ = changes.changed() => {}
+            _ = changes.changed() => {
+                if let Err(error) = engine.bind_rights().await {
+                    tracing::warn!(%error, "rights could not be bound to the devices of the mesh");
+                }
+            }
             () = read_again => {}
         }
         told.tell(mesh);
-        if let Err(error) = engine.bind_rights().await {
-            tracing::warn!(%error, "rights could not be bound to the devices of the mesh");
-        }
     }
+}
+
+/// Waits for a change of this host's interfaces; for ever, where the kernel does not tell of them.
+async fn changed(host: &mut Option<Changes>) {
+    if let Some(changes) = host
+        && changes.next().await.is_ok()
+    {
+        return;
+    }
+    *host = None;
+    std::future::pending().await
 }
 
 /// What the log has last said of the mesh.

@@ -11,18 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use shrooms_mesh::Mesh;
-use shrooms_mesh::local::{Interface, Interfaces, Link};
+use shrooms_mesh::local::{Changes, Interface, Interfaces, Link};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
-use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::ServeError;
 
-/// How often the host's addresses are compared with what is listened on: an interface that comes
-/// back is served within the patience of whoever made it, and a look costs the kernel microseconds.
+/// How often what cannot be listened on is tried again, and how often the host's addresses are looked at
+/// where the kernel does not tell of changes: within the patience of whoever has made an interface.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often they are looked at while all is well, in case that a change was not told.
+const SELDOM: Duration = Duration::from_secs(60);
 /// Connections that wait to be accepted, as Tokio and the kernel's own bound have it.
 const BACKLOG: i32 = 1024;
 
@@ -123,8 +124,9 @@ impl Live {
         stop: CancellationToken,
         mut accept: impl FnMut(TcpListener, &TaskTracker, CancellationToken),
     ) {
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut told = Changes::listen().inspect_err(|error| {
+            tracing::debug!(%error, "the kernel does not tell of changed addresses: they are looked at every second");
+        });
         let mut changes = self.mesh.changes();
         loop {
             for bound in self.bound.values_mut() {
@@ -132,11 +134,17 @@ impl Live {
                     accept(listener, &bound.accepting, bound.stop.clone());
                 }
             }
+            let well = told.is_ok() && self.listening.state().iter().all(|(_, why)| why.is_none());
+            let mut broken = None;
             tokio::select! {
                 () = stop.cancelled() => break,
                 // The sender lives as long as the mesh, of which this holds one.
                 _ = changes.changed() => {}
-                _ = look.tick() => {}
+                heard = next(&mut told) => broken = heard.err(),
+                () = tokio::time::sleep(if well { SELDOM } else { LOOK }) => {}
+            }
+            if let Some(error) = broken {
+                told = Err(error);
             }
             self.adjust(&Interfaces::now()).await;
         }
@@ -223,6 +231,14 @@ impl Live {
         };
         self.bound.insert(address, bound);
         Ok(down)
+    }
+}
+
+/// The next change that the kernel tells of; never, where it does not.
+async fn next(told: &mut io::Result<Changes>) -> io::Result<()> {
+    match told {
+        Ok(changes) => changes.next().await,
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -245,6 +245,35 @@ fn events_of_another_machine_come_through_as_they_happen() {
 }
 
 #[test]
+fn a_connection_is_its_devices_only_while_the_address_is() {
+    let lab = Lab::of(&["home", "phone"]);
+    let mut stream = http::connect(lab[1].address, at(&lab[0])).unwrap();
+    let mut ask = || {
+        std::io::Write::write_all(&mut stream, b"GET /v1/greeting HTTP/1.1\r\nHost: home\r\n\r\n").unwrap();
+        let mut seen = String::new();
+        // An answer of this size comes in one piece, or its end says so.
+        while !seen.ends_with('}') {
+            let mut piece = [0; 4_096];
+            let n = std::io::Read::read(&mut stream, &mut piece).unwrap();
+            assert!(n > 0, "closed after {seen}");
+            seen.push_str(&String::from_utf8_lossy(&piece[..n]));
+        }
+        seen.split(' ').nth(1).unwrap().to_string()
+    };
+    assert_eq!(ask(), "200");
+    let mesh = lab.path("mesh.toml");
+    let text = std::fs::read_to_string(&mesh).unwrap();
+    std::fs::write(&mesh, text.replace(&lab[1].address.to_string(), "127.255.7.7")).unwrap();
+    // An unknown caller has the names read again.
+    let unknown = "127.0.0.77".parse().unwrap();
+    poll("it is nobody", || {
+        http::tcp(unknown, at(&lab[0]), "GET", "/v1/greeting", "");
+        http::tcp(lab[1].address, at(&lab[0]), "GET", "/v1/greeting", "").status == 0
+    });
+    assert_eq!(ask(), "403");
+}
+
+#[test]
 fn a_page_of_elsewhere_gets_nothing() {
     let lab = Lab::of(&["home", "phone"]);
     lab[0].add("t", lab.dir.path(), &["true"]);
