@@ -2,7 +2,6 @@
 //! mesh says of its source address. A message's own words never come in here.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use shrooms_core::Principal;
@@ -10,6 +9,7 @@ use shrooms_core::id::SessionUid;
 use shrooms_engine::Engine;
 use shrooms_mesh::{DeviceId, Source, local};
 use tokio::net::unix::UCred;
+use tokio::sync::Mutex;
 
 /// What is known of a connection when it is accepted.
 #[derive(Clone, Debug)]
@@ -29,18 +29,26 @@ const REFRESH_GAP_MS: i64 = 1_000;
 /// How long reading the names may take before the old ones are used.
 const REFRESH_WITHIN: Duration = Duration::from_secs(2);
 
-/// When the names were last read again for an unknown address.
+/// When the names were last read again for an unknown address. Held while they are: whoever calls
+/// meanwhile waits for them, for a machine that joins makes several calls at once.
 #[derive(Default)]
 pub(crate) struct Refreshed(Mutex<i64>);
 
 impl Refreshed {
-    fn may(&self, now: i64) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let may = (now - *last).abs() >= REFRESH_GAP_MS;
-        if may {
-            *last = now;
+    /// Has the names read again, unless that was done a moment ago.
+    async fn again(&self, engine: &Engine) {
+        let mut last = self.0.lock().await;
+        let now = engine.wall();
+        if (now - *last).abs() < REFRESH_GAP_MS {
+            return;
         }
-        may
+        // A file may hang (a network file system), and so may a daemon; then the names stay as they are.
+        match tokio::time::timeout(REFRESH_WITHIN, engine.mesh().refresh()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the mesh's names could not be read again"),
+            Err(_) => tracing::warn!("the mesh's names could not be read again in time"),
+        }
+        *last = engine.wall();
     }
 }
 
@@ -79,13 +87,8 @@ pub(crate) async fn of_address(
 ) -> Option<Peer> {
     let mesh = engine.mesh();
     let mut source = mesh.who(from.ip()).await;
-    if matches!(source, Source::Unknown) && refreshed.may(engine.wall()) {
-        // A file may hang (a network file system), and so may a daemon; then the names stay as they are.
-        match tokio::time::timeout(REFRESH_WITHIN, mesh.refresh()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "the mesh's names could not be read again"),
-            Err(_) => tracing::warn!("the mesh's names could not be read again in time"),
-        }
+    if matches!(source, Source::Unknown) {
+        refreshed.again(engine).await;
         source = mesh.who(from.ip()).await;
     }
     match source {

@@ -104,6 +104,27 @@ fn a_device_that_may_ask_sees_agents_and_its_own_tasks_and_nothing_else() {
 }
 
 #[test]
+fn a_daemon_whose_device_may_ask_asks_as_any_other() {
+    let lab = configured(&["home", "phone"], "mesh_devices = 'ask'");
+    lab[0].add("t", lab.dir.path(), &["cat"]);
+    let listed = lab[1].cli(&["a2a", "list"]);
+    assert!(listed.out.contains("home/t\tidle\n") && listed.err.is_empty(), "{listed:?}");
+    let sent = lab[1].cli(&["a2a", "send", "--wait", "--id", "m", "home/t", "hello"]);
+    assert!(sent.code == 0 && sent.out.contains("hello"), "{sent:?}");
+    lab[0].cli(&["session", "stop", "t"]);
+    lab[1].cli(&["a2a", "send", "--id", "n", "home/t", "later"]);
+    let canceled = lab[1].cli(&["a2a", "cancel", "home/t:n"]);
+    assert_eq!(canceled.code, 0, "{canceled:?}");
+    assert_eq!(state(&lab[0].task("t:n")), "canceled");
+    let parked = lab[1].cli(&["a2a", "park", "home/t:m"]);
+    assert!(parked.code == 1 && parked.err.contains("its right is 'ask'"), "{parked:?}");
+    // The other way everything is as it was.
+    lab[1].add("u", lab.dir.path(), &["cat"]);
+    let sent = lab[0].cli(&["a2a", "send", "--wait", "phone/u", "back"]);
+    assert!(sent.code == 0 && sent.out.contains("back"), "{sent:?}");
+}
+
+#[test]
 fn rights_are_given_to_each_device_and_to_the_one_that_has_the_name() {
     let config = "[mesh_devices]\ndefault = 'none'\n'tablet.home' = 'read'\n'desk.home' = 'owner'";
     let mut lab = configured(&["home", "tablet", "desk", "other"], config);
