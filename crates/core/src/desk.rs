@@ -227,7 +227,7 @@ impl Desk {
             Request::NewConversation { by, name, cancel } => self.new_conversation(now, &by, &name, cancel),
             Request::Interrupt { by, name } => self.interrupt(now, &by, &name),
             Request::RemoveSession { by, name } => self.remove_session(now, &by, &name),
-            Request::Attempt { by, action, .. } => sessions::allowed(&by, action).map(|()| Done::Nothing),
+            Request::Attempt { by, action, .. } => self.allowed(&by, action).map(|()| Done::Nothing),
             Request::Met(device) => Ok(self.met(now, device)),
             Request::Mesh { devices } => Ok(self.mesh(now, &devices)),
         }

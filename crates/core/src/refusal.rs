@@ -4,7 +4,8 @@
 use thiserror::Error;
 
 use crate::Kind;
-use crate::rights::Right;
+use crate::principal::Principal;
+use crate::rights::{Action, Right};
 
 /// A request that changes nothing, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -104,11 +105,25 @@ pub enum Refusal {
     #[error("{what} is the owner's to do, not a session's")]
     OwnersOnly { what: &'static str },
     #[error(
-        "the device {device} may not do this here: its right is '{right}' (the owner of this machine gives rights with mesh_devices in the config)"
+        "the device {device} may not do this on {machine}: its right there is '{right}' (the owner of {machine} gives rights with mesh_devices in the config there)"
     )]
-    DeviceMayNot { device: String, right: Right },
+    DeviceMayNot { device: String, machine: String, right: Right },
     #[error("'shrooms/fresh' is not possible here: the owner of '{name}' has not allowed it")]
     FreshImpossible { name: String },
+}
+
+/// Whether something is this principal's to do on this machine; `what` is how it reads.
+///
+/// # Errors
+/// It is not, and whose it is.
+pub fn allows(by: &Principal, action: Action, machine: &str, what: &'static str) -> Result<(), Refusal> {
+    match by {
+        by if by.may(action) => Ok(()),
+        Principal::Device { label, right, .. } => {
+            Err(Refusal::DeviceMayNot { device: label.clone(), machine: machine.to_string(), right: *right })
+        }
+        Principal::Owner | Principal::Session(_) => Err(Refusal::OwnersOnly { what }),
+    }
 }
 
 impl Refusal {

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use shrooms_core::Principal;
 use shrooms_core::desk::Request;
 use shrooms_core::rights::{OnMesh, Pins, Right};
 use shrooms_core::row::Device;
+use shrooms_core::{Principal, near};
 use shrooms_mesh::Machine;
 
 use crate::engine::Engine;
@@ -90,6 +90,24 @@ impl Engine {
         let pins = self.read(|r| r.meta()).await?.given.pins;
         *self.0.pins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pins);
         Ok(())
+    }
+
+    /// What a person should know of the mesh's names: what is wrong with the list, and rights that are
+    /// given to nobody who is on it now.
+    pub fn warnings(&self) -> Vec<String> {
+        let machines = self.0.mesh.machines();
+        let known: Vec<OnMesh> = machines.iter().map(|machine| on_mesh(machine)).collect();
+        let all = |device: &OnMesh| [device.id.clone(), device.label.clone(), device.name.clone()];
+        let names: Vec<String> = known.iter().skip(1).flat_map(all).collect();
+        let own = known.first().map(all).unwrap_or_default();
+        let unmet = self.0.settings.grants.named.keys().filter(|name| !names.contains(name)).map(|name| {
+            if own.contains(name) {
+                return format!("mesh_devices: {name} is this machine itself, which no right is given to");
+            }
+            let hint = near::hint(&near::near(name, names.iter().map(String::as_str)));
+            format!("mesh_devices: {name} is no machine of the mesh now{hint}")
+        });
+        self.0.mesh.warnings().iter().cloned().chain(unmet).collect()
     }
 
     /// A device called, or answered; `version` is what its daemon says of itself, if it did.

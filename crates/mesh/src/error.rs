@@ -25,7 +25,8 @@ pub enum MeshError {
     SocketGiven(String),
     /// Nobody listens there.
     #[error(
-        "no {kind} daemon answers at {}: start it, and this daemon follows; --mesh loopback or file:PATH does without",
+        "no {kind} daemon answers at {}, so that nobody can reach this machine: start it (this daemon follows), or say \
+         where its socket is with --socket; --mesh loopback or file:PATH does without",
         path.display()
     )]
     NoDaemon { kind: DirectoryKind, path: PathBuf },

@@ -86,5 +86,11 @@ pub(crate) fn root(error: &dyn Error) -> String {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    cause.to_string()
+    match cause.to_string() {
+        late if late == ELAPSED => "no answer in time".to_owned(),
+        said => said,
+    }
 }
+
+/// What a time limit that ran out says of itself.
+const ELAPSED: &str = "deadline has elapsed";

@@ -12,8 +12,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use shrooms_core::refusal::allows;
 use shrooms_core::rights::Action;
-use shrooms_core::{Kind, Principal, Refusal};
+use shrooms_core::{Kind, Principal, desk};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::app::{App, Caller, Forwarded};
@@ -84,8 +85,8 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
         parts.extensions.insert(Forwarded);
     }
     // Who may not even see that there are agents is told so, and no more.
-    if let (Principal::Device { label, right, .. }, false) = (&principal, principal.may(Action::Find)) {
-        return Err(Refusal::DeviceMayNot { device: label.clone(), right: *right }.into());
+    if !principal.may(Action::Find) {
+        return Err(nothing_for(app, principal, &parts.method, parts.uri.path()).await);
     }
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
     let large = length.is_some_and(|n| n > MAX_BODY) && is_a2a(parts.uri.path());
@@ -107,6 +108,16 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     parts.extensions.insert(Caller(principal));
     parts.extensions.insert(room.map(Arc::new));
     Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+/// What was tried is in the log, as of everybody who may less than they try.
+async fn nothing_for(app: &App, by: Principal, verb: &Method, path: &str) -> Problem {
+    let (action, what) = (Action::Find, format!("{verb} {}", shrooms_core::text::cut(path, 200)));
+    let refused = match *verb == Method::GET || *verb == Method::HEAD {
+        true => allows(&by, action, &app.engine.machine(), "this").map_err(Problem::from),
+        false => app.engine.request(desk::Request::Attempt { by, action, what }).await.map(drop).map_err(Problem::from),
+    };
+    refused.err().unwrap_or_else(|| Problem::refused("nothing here is for you"))
 }
 
 fn is_a2a(path: &str) -> bool {

@@ -6,7 +6,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use shrooms_core::Principal;
-use shrooms_core::refusal::Refusal;
+use shrooms_core::refusal::allows;
 use shrooms_core::rights::Action;
 use shrooms_core::{desk, text};
 
@@ -38,11 +38,7 @@ async fn allowed(gate: &Gate, by: Principal, verb: Method, path: &str) -> Result
     }
     let action = gate.action;
     if [Method::GET, Method::HEAD].contains(&verb) {
-        let refusal = match by {
-            Principal::Device { label, right, .. } => Refusal::DeviceMayNot { device: label, right },
-            Principal::Owner | Principal::Session(_) => Refusal::OwnersOnly { what: "looking at this" },
-        };
-        return Err(refusal.into());
+        allows(&by, action, &gate.app.engine.machine(), "looking at this")?;
     }
     let what = format!("{verb} {}", text::cut(path, 200));
     gate.app.engine.request(desk::Request::Attempt { by, action, what }).await?;

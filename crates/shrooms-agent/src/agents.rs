@@ -2,7 +2,7 @@
 //! Must not know who shows them.
 
 use crate::api::{Fleet, Machine, Session};
-use crate::output::short_time;
+use crate::output::to_the_minute;
 
 /// Name and description of every session, sorted.
 pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
@@ -12,7 +12,10 @@ pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
             // Where this machine may only ask, no more is shown to it.
             let is = match session.harness.as_str() {
                 "" => session.state.clone(),
-                harness => format!("{harness}, {}, in {}", session.state, session.dir),
+                harness => {
+                    let why = session.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+                    format!("{harness}, {}{why}, in {}", session.state, session.dir)
+                }
             };
             [format!("{name}/{}", session.name), is]
         };
@@ -29,7 +32,7 @@ pub fn silent(fleet: &Fleet) -> impl Iterator<Item = String> {
     fleet.machines.iter().filter(|machine| !machine.reachable || machine.why.is_some()).map(|machine| {
         let (name, why) = (name(machine, fleet), machine.why.as_deref().unwrap_or("no answer"));
         let seen = match &machine.last_seen {
-            Some(at) => format!("last seen {}", short_time(at)),
+            Some(at) => format!("last seen {}", to_the_minute(at)),
             None => "never seen from here".to_string(),
         };
         match machine.reachable {
@@ -84,7 +87,7 @@ mod tests {
             silent(&fleet).collect::<Vec<_>>(),
             [
                 "desk is unreachable (never seen from here): no route".to_string(),
-                format!("nas is unreachable (last seen {}): late", short_time("2026-11-30T09:15:04.120Z")),
+                format!("nas is unreachable (last seen {}): late", to_the_minute("2026-11-30T09:15:04.120Z")),
                 "old: its right is 'none'".to_string(),
             ]
         );

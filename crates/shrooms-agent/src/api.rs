@@ -201,6 +201,8 @@ pub struct Status {
     pub session: Option<String>,
     #[serde(default)]
     pub notice: Option<String>,
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// Why no mesh is served, or why its names are old.
     #[serde(default)]
     pub trouble: Option<String>,

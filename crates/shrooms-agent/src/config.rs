@@ -1,7 +1,6 @@
 //! The owner's config file: read once at the start, checked whole, and passed on as plain values.
 //! Must not know what the settings do.
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use shrooms_core::rights::{Grants, MAX_GRANTS, RIGHTS, Right};
 use shrooms_core::settings::{Settings, Watchdog};
-use shrooms_core::text;
+use shrooms_core::{near, text};
 
 /// Turns at once for each core, where nothing else is said: agents wait for their models most of the
 /// time.
@@ -21,21 +20,8 @@ const TURNS_PER_CORE: u32 = 4;
 struct File {
     watchdog: Watchdog,
     limits: Limits,
-    mesh_devices: MeshDevices,
-}
-
-/// One right for every device, or a table: `default`, and devices by name or identity.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum MeshDevices {
-    All(String),
-    Each(BTreeMap<String, String>),
-}
-
-impl Default for MeshDevices {
-    fn default() -> Self {
-        MeshDevices::Each(BTreeMap::new())
-    }
+    /// One right for every device, or a table: `default`, `others`, and devices by name or identity.
+    mesh_devices: Option<toml::Value>,
 }
 
 /// As people write them.
@@ -99,7 +85,7 @@ const DEFAULT: &str = "default";
 /// … and for those of them that are another person's.
 const OTHERS: &str = "others";
 
-fn grants(given: MeshDevices) -> anyhow::Result<Grants> {
+fn grants(given: Option<toml::Value>) -> anyhow::Result<Grants> {
     let right = |key: &str, word: &str| {
         Right::parse(word).with_context(|| {
             let words = RIGHTS.map(Right::word).join(", ");
@@ -107,22 +93,44 @@ fn grants(given: MeshDevices) -> anyhow::Result<Grants> {
         })
     };
     let each = match given {
-        MeshDevices::All(word) => {
+        None => return Ok(Grants::default()),
+        Some(toml::Value::String(word)) => {
             return Ok(Grants { default: right("mesh_devices", &word)?, ..Grants::default() });
         }
-        MeshDevices::Each(each) => each,
+        Some(toml::Value::Table(each)) => each,
+        Some(_) => bail!("mesh_devices: must be a right, such as \"ask\", or a table of devices and their rights"),
     };
     if each.len() > MAX_GRANTS {
         bail!("mesh_devices: names {} devices; at most {MAX_GRANTS} are taken", each.len());
     }
     let mut grants = Grants::default();
-    for (device, word) in each {
-        let right = right(&format!("mesh_devices.{}", text::cut(&device, 200)), &word)?;
+    for (device, value) in each {
+        let shown = format!("mesh_devices.{}", text::cut(&device, 200));
+        let word = match value {
+            toml::Value::String(word) => word,
+            // What stands before a dot is a table to TOML.
+            toml::Value::Table(inner) => {
+                let rest = inner.keys().next().map_or("MESH", String::as_str);
+                bail!("{shown}: write a name with a dot in quotes: \"{device}.{}\" = …", text::cut(rest, 200));
+            }
+            _ => bail!("{shown}: must be a right, such as \"ask\""),
+        };
+        let right = right(&shown, &word)?;
         match device.as_str() {
             DEFAULT => grants.default = right,
             OTHERS => grants.others = right,
             "" => bail!("mesh_devices: a device has no name"),
-            _ => drop(grants.named.insert(device, right)),
+            _ => {
+                // One that is taken for a device's name would leave every device what it had.
+                let plain = !device.contains(['.', '/']);
+                let near = if plain { near::near(&device, [DEFAULT, OTHERS]) } else { Vec::new() };
+                if let Some(near) = near.first() {
+                    bail!(
+                        "{shown}: did you mean {near}? (for a device of that name write it with its mesh, \"{device}.MESH\")"
+                    );
+                }
+                grants.named.insert(device, right);
+            }
         }
     }
     Ok(grants)
@@ -176,6 +184,10 @@ mod tests {
             ("mesh_devices = 3", "mesh_devices"),
             ("[mesh_devices]\n'phone.home' = 'wirte'", "mesh_devices.phone.home: must be one of"),
             ("[mesh_devices]\n'' = 'ask'", "a device has no name"),
+            ("[mesh_devices]\ndefualt = 'none'", "mesh_devices.defualt: did you mean default?"),
+            ("[mesh_devices]\nother = 'none'", "mesh_devices.other: did you mean others?"),
+            ("[mesh_devices]\nphone.home = 'none'", "write a name with a dot in quotes: \"phone.home\""),
+            ("[mesh_devices]\nphone = 1", "mesh_devices.phone: must be a right"),
             ("[limits", "TOML"),
         ] {
             let error = format!("{:#}", parse(text).unwrap_err());

@@ -110,6 +110,14 @@ pub fn one_line(text: &str) -> String {
     plain(&words.join(" "))
 }
 
+/// A time of the API for people, without seconds, for what is kept no finer.
+pub fn to_the_minute(at: &str) -> String {
+    match at.get(..16) {
+        Some(minutes) => minutes.replacen('T', " ", 1),
+        None => at.to_owned(),
+    }
+}
+
 /// A time of the API for people: to the second.
 pub fn short_time(at: &str) -> String {
     match at.get(..19) {

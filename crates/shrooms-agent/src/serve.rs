@@ -154,7 +154,7 @@ async fn serve(args: Args, state: PathBuf) -> anyhow::Result<()> {
     };
     let server = Server::new(engine.clone(), listeners, config);
     tracing::info!(machine, addresses = addresses.join(" "), state = %state.display(), "serving");
-    told.tell(engine.mesh());
+    told.tell(&engine);
 
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
@@ -240,7 +240,7 @@ async fn refresh_until(engine: &Engine, mut told: Told, end: impl Future<Output 
             }
             () = read_again => {}
         }
-        told.tell(mesh);
+        told.tell(engine);
     }
 }
 
@@ -264,8 +264,9 @@ struct Told {
 }
 
 impl Told {
-    fn tell(&mut self, mesh: &Mesh) {
-        let (notice, trouble, warnings) = (mesh.notice(), mesh.trouble(), mesh.warnings().to_vec());
+    fn tell(&mut self, engine: &Engine) {
+        let mesh = engine.mesh();
+        let (notice, trouble, warnings) = (mesh.notice(), mesh.trouble(), engine.warnings());
         for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
             tracing::warn!("{warning}");
         }

@@ -14,7 +14,6 @@ use crate::time::Now;
 use crate::view::State;
 
 use super::send::check_bounds;
-use super::sessions::allowed;
 use super::{AskFact, AskReq, Desk, Done, Loaded, MAX_ASKS, Mutant, OutboxFact, ReportReq, SendReq, Target, Wake};
 
 /// How often an open ask is looked at although its worker's machine reports by itself: a net
@@ -48,7 +47,7 @@ impl Desk {
     }
 
     pub(super) fn ask(&mut self, now: &Now, req: AskReq, loaded: &Loaded) -> Result<Done, Refusal> {
-        allowed(&req.by, Action::Work)?;
+        self.allowed(&req.by, Action::Work)?;
         check_bounds(&req.text, None, &req.mid, req.context.as_deref(), &req.refs)?;
         let key = (req.agent.clone(), req.mid.clone());
         let known = self.index.asks.get(&key).and_then(|no| self.asks.get(*no).cloned());

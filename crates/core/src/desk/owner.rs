@@ -11,7 +11,6 @@ use crate::row::{Ending, EventKind, Gate, Session, SessionSet, SessionState, Tas
 use crate::text::Text;
 use crate::time::Now;
 
-use super::sessions::owners_only;
 use super::{Desk, Done, Hand, Loaded};
 
 /// How long a removed session can be brought back, by both clocks.
@@ -22,7 +21,7 @@ const NAMED: usize = 5;
 impl Desk {
     /// Moves, sets aside or takes up again a task that waits.
     pub(super) fn queue(&mut self, now: &Now, by: &Principal, id: &str, hand: Hand) -> Result<Done, Refusal> {
-        owners_only(by, "changing a queue")?;
+        self.owners_only(by, "changing a queue")?;
         let task = self.find_task(id)?;
         if let Some(refusal) = self.refuse_ended(&task) {
             return Err(refusal);
@@ -69,7 +68,7 @@ impl Desk {
 
     /// Nothing new is started or written on this machine; what runs goes on.
     pub(super) fn pause(&mut self, now: &Now, by: &Principal) -> Result<Done, Refusal> {
-        owners_only(by, "pausing everything")?;
+        self.owners_only(by, "pausing everything")?;
         if self.meta.paused.is_none() {
             let by = self.sender(by, None).label;
             self.meta.paused = Some(by.clone());
@@ -79,7 +78,7 @@ impl Desk {
     }
 
     pub(super) fn resume(&mut self, now: &Now, by: &Principal) -> Result<Done, Refusal> {
-        owners_only(by, "resuming everything")?;
+        self.owners_only(by, "resuming everything")?;
         if self.meta.paused.take().is_some() {
             let by = format!("by {}", self.sender(by, None).label);
             self.event(now, EventKind::Machine, None, None, "resumed", &by);
@@ -93,7 +92,7 @@ impl Desk {
 
     /// Another name; everything else stays, the ids of its tasks, too.
     pub(super) fn rename(&mut self, now: &Now, by: &Principal, name: &str, to: String) -> Result<Done, Refusal> {
-        owners_only(by, "renaming a session")?;
+        self.owners_only(by, "renaming a session")?;
         let session = self.find_session(name)?;
         check_session_name(&to)?;
         if to != session.name && self.session_by_name(&to).is_some() {
@@ -114,7 +113,7 @@ impl Desk {
         name: &str,
         set: SessionSet,
     ) -> Result<Done, Refusal> {
-        owners_only(by, "a session's settings")?;
+        self.owners_only(by, "a session's settings")?;
         let session = self.find_session(name)?;
         self.sessions.edit(session.uid, |s| set.apply(s));
         self.event(now, EventKind::Session, Some(&session.name), None, "set", &set.shown());
@@ -130,7 +129,7 @@ impl Desk {
         name: &str,
         loaded: &Loaded,
     ) -> Result<Done, Refusal> {
-        owners_only(by, "bringing back a session")?;
+        self.owners_only(by, "bringing back a session")?;
         if self.session_by_name(name).is_some() {
             return Err(Refusal::NameTaken { name: name.to_string() });
         }
@@ -157,7 +156,7 @@ impl Desk {
         name: &str,
         cancel: bool,
     ) -> Result<Done, Refusal> {
-        owners_only(by, "a new conversation")?;
+        self.owners_only(by, "a new conversation")?;
         let session = self.find_session(name)?;
         let open: Vec<Arc<Task>> = self.begun(session.lane);
         if !open.is_empty() && !cancel {

@@ -12,7 +12,6 @@ use crate::row::{About, EventKind, Harness, Prompt, PromptAnswer, PromptState, Q
 use crate::text::cut;
 use crate::time::Now;
 
-use super::sessions::owners_only;
 use super::{Asked, Desk, Done, Loaded};
 
 /// Prompts of one run that may wait at once: far more than a harness has tools under way.
@@ -103,7 +102,7 @@ impl Desk {
         answer: PromptAnswer,
         loaded: &Loaded,
     ) -> Result<Done, Refusal> {
-        owners_only(by, "answering a prompt")?;
+        self.owners_only(by, "answering a prompt")?;
         let held = self.prompts.get(no).cloned().or_else(|| loaded.prompt.clone().map(Arc::new));
         let prompt = held.ok_or(Refusal::NoPrompt { id: no.0 })?;
         // Nobody waits for it where its program is gone, or going.

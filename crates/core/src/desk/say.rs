@@ -9,7 +9,6 @@ use crate::text::{Text, cut};
 use crate::time::Now;
 
 use super::send::check_bounds;
-use super::sessions::owners_only;
 use super::{Desk, Done, Loaded, MessageKey};
 
 /// Messages of a person that may wait in one session.
@@ -34,7 +33,7 @@ impl Desk {
         text: Text,
         loaded: &Loaded,
     ) -> Result<Done, Refusal> {
-        owners_only(by, "speaking to a session as a person")?;
+        self.owners_only(by, "speaking to a session as a person")?;
         check_bounds(&text, None, &mid, None, &[])?;
         let session = self.find_session(name)?;
         if !session.harness.stays() {

@@ -13,7 +13,6 @@ use crate::row::{AskedBy, Delivery, DeliveryKind, EndsBy, EventKind, Gate, Messa
 use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 
-use super::sessions::allowed;
 use super::{Desk, Done, Loaded, MAX_PENDING, MessageKey, Mutant, Request, SendReq, Wants};
 
 /// The loop guard counts an hour of served time.
@@ -123,7 +122,7 @@ impl Desk {
     }
 
     pub(super) fn send(&mut self, now: &Now, send: SendReq, loaded: &Loaded) -> Result<Done, Refusal> {
-        allowed(&send.by, Action::Ask)?;
+        self.allowed(&send.by, Action::Ask)?;
         check_bounds(&send.text, send.parts.as_ref(), &send.mid, send.context.as_deref(), &send.refs)?;
         match send.task.clone() {
             Some(id) => self.send_more(now, &id, send, loaded),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::id::{LaneNo, SessionUid};
 use crate::name::check_session_name;
 use crate::principal::Principal;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, allows};
 use crate::rights::Action;
 use crate::row::{DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
 use crate::text::Text;
@@ -23,7 +23,7 @@ impl Desk {
         harness: Harness,
         dir: String,
     ) -> Result<Done, Refusal> {
-        owners_only(by, "adding a session")?;
+        self.owners_only(by, "adding a session")?;
         check_session_name(&name)?;
         if self.session_by_name(&name).is_some() {
             return Err(Refusal::NameTaken { name });
@@ -75,7 +75,7 @@ impl Desk {
     }
 
     pub(super) fn stop_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
-        owners_only(by, "stopping a session")?;
+        self.owners_only(by, "stopping a session")?;
         let session = self.find_session(name)?;
         let why = format!("by {}", self.sender(by, None).label);
         let said = why.clone();
@@ -86,7 +86,7 @@ impl Desk {
     }
 
     pub(super) fn start_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
-        owners_only(by, "starting a session")?;
+        self.owners_only(by, "starting a session")?;
         let session = self.find_session(name)?;
         self.sessions.edit(session.uid, |s| s.state = SessionState::Ready);
         self.event(now, EventKind::Session, Some(name), None, "started", "");
@@ -95,7 +95,7 @@ impl Desk {
     }
 
     pub(super) fn remove_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
-        owners_only(by, "removing a session")?;
+        self.owners_only(by, "removing a session")?;
         let session = self.find_session(name)?;
         // Removed first: nothing that ends below is brought to it or started in it.
         self.sessions.edit(session.uid, |s| {
@@ -145,18 +145,13 @@ impl Desk {
     }
 }
 
-pub(super) fn owners_only(by: &Principal, what: &'static str) -> Result<(), Refusal> {
-    match by {
-        Principal::Session(_) => Err(Refusal::OwnersOnly { what }),
-        _ => allowed(by, Action::Own),
+impl Desk {
+    pub(super) fn owners_only(&self, by: &Principal, what: &'static str) -> Result<(), Refusal> {
+        allows(by, Action::Own, &self.place.machine, what)
     }
-}
 
-/// Whether this is the principal's to ask for.
-pub(super) fn allowed(by: &Principal, action: Action) -> Result<(), Refusal> {
-    match by {
-        by if by.may(action) => Ok(()),
-        Principal::Device { label, right, .. } => Err(Refusal::DeviceMayNot { device: label.clone(), right: *right }),
-        Principal::Owner | Principal::Session(_) => Err(Refusal::OwnersOnly { what: "this" }),
+    /// Whether this is the principal's to ask for.
+    pub(super) fn allowed(&self, by: &Principal, action: Action) -> Result<(), Refusal> {
+        allows(by, action, &self.place.machine, "this")
     }
 }

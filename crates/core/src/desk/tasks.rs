@@ -11,7 +11,6 @@ use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 use crate::view;
 
-use super::sessions::allowed;
 use super::{Desk, Done, Mutant, NewMade, Word};
 
 impl Desk {
@@ -159,7 +158,7 @@ impl Desk {
                 Err(Refusal::NotYourAsk { id: task.id.clone(), asker, session })
             }
             Principal::Device { right, .. } if *right != Right::Owner => {
-                allowed(by, Action::Ask)?;
+                self.allowed(by, Action::Ask)?;
                 match by.is_same(&task.sender.principal) {
                     true => Ok(()),
                     // What is another's is not there for it.

@@ -20,19 +20,19 @@ rules! {
 
     a_device_that_may_read_changes_nothing "
         session add t
-        send t m1 'a' by @tablet:read           -> refused 'its right is'
+        send t m1 'a' by @tablet:read           -> refused 'its right there is'
         send t m1 'a'
-        cancel t:m1 by @tablet:read             -> refused 'its right is'
+        cancel t:m1 by @tablet:read             -> refused 'its right there is'
         pause by @tablet:read                   -> refused 'mesh_devices'
-        session add u by @tablet:read           -> refused 'its right is'
-        park t:m1 by @tablet:read               -> refused 'its right is'
-        ask a1 laptop/t 'x' by @tablet:read     -> refused 'its right is'
+        session add u by @tablet:read           -> refused 'its right there is'
+        park t:m1 by @tablet:read               -> refused 'its right there is'
+        ask a1 laptop/t 'x' by @tablet:read     -> refused 'its right there is'
     "
 
     a_device_with_no_right_does_nothing "
         session add t
-        send t m1 'a' by @old:none              -> refused 'its right is'
-        pause by @old:none                      -> refused 'its right is'
+        send t m1 'a' by @old:none              -> refused 'its right there is'
+        pause by @old:none                      -> refused 'its right there is'
     "
 
     a_device_that_may_ask_sets_nothing "
@@ -40,11 +40,11 @@ rules! {
         send t m1 'a'
         taken t
         prompt t p1                             -> t:m1 input-required; prompt p1 open
-        allow p1 by @phone:ask                  -> refused 'its right is'
-        say t s1 'do it' by @phone:ask          -> refused 'its right is'
-        session remove t by @phone:ask          -> refused 'its right is'
+        allow p1 by @phone:ask                  -> refused 'its right there is'
+        say t s1 'do it' by @phone:ask          -> refused 'its right there is'
+        session remove t by @phone:ask          -> refused 'its right there is'
         update t:m1 done 'x' by @phone:ask      -> refused 'said on the worker'
-        ask a1 laptop/t 'x' by @phone:ask       -> refused 'its right is'
+        ask a1 laptop/t 'x' by @phone:ask       -> refused 'its right there is'
         allow p1 by @laptop                     -> t:m1 working; prompt p1 allowed, the program is told
     "
 

@@ -99,7 +99,14 @@ impl Mesh {
                 why.join("; ")
             ));
         }
-        let listed = before.directory.list().await;
+        let mut listed = before.directory.list().await;
+        // Meshes that a daemon would have: none is served before one does, rather than loopback.
+        if let (true, Some(labels), Ok(_)) = (wanted.auto, &wanted.meshes, &listed)
+            && before.directory.kind() == DirectoryKind::Loopback
+        {
+            let trouble = format!("--meshes {}: {}", labels.join(","), notice.take().unwrap_or_default());
+            listed = Ok(Listing { trouble: Some(trouble), ..Listing::default() });
+        }
         (before.directory.clone(), listed, notice)
     }
 }

@@ -235,6 +235,7 @@ pub(crate) fn refuse(verb: &Verb, path: &str, problem: Problem) -> Response {
     let code = match status {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => ErrorCode::ContentTypeNotSupported,
         StatusCode::INTERNAL_SERVER_ERROR => ErrorCode::InternalError,
+        StatusCode::FORBIDDEN => ErrorCode::NotAllowed,
         _ => ErrorCode::InvalidRequest,
     };
     let error = A2aError::new(code, problem.detail);

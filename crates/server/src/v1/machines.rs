@@ -33,7 +33,9 @@ pub(super) async fn forward(
         tasks::owner(&by, "changing another machine")?;
     }
     let machine = remote::find(&app, &name).await?;
-    let rest = rest_of(uri.path()).ok_or_else(|| Problem::not_found("there is nothing at this address"))?;
+    let rest = rest_of(uri.path()).ok_or_else(|| {
+        Problem::not_found("there is nothing at this address: a request is handed on once, to what follows /v1/ there")
+    })?;
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     let target = format!("/v1/{rest}{query}");
     if machine.id == app.engine.mesh().me().id {

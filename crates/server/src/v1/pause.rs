@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use shrooms_core::desk::Request;
 use shrooms_core::{Kind, Principal};
+use shrooms_engine::CallError;
 use shrooms_mesh::Machine;
 use tokio::task::JoinSet;
 
@@ -102,6 +103,10 @@ async fn tell(app: &App, machine: &Arc<Machine>, path: &str) -> Shown {
             let paused = status.get("paused").and_then(Value::as_str).map(|by| shrooms_core::text::cut(by, 200));
             Shown { machine, mesh, reachable: true, paused, why: None }
         }
-        Err(error) => Shown { machine, mesh, reachable: false, paused: None, why: Some(error.to_string()) },
+        Err(error) => {
+            let reachable = matches!(error, CallError::Http { .. } | CallError::Refused(_));
+            let why = Some(format!("{machine}: {error}"));
+            Shown { machine, mesh, reachable, paused: None, why }
+        }
     }
 }

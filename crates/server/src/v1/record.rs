@@ -139,6 +139,17 @@ impl Record {
         }
     }
 
+    /// The same while that machine cannot be asked: what is shown is what it said before.
+    pub(super) fn while_away(&self) -> Task {
+        let mut task = self.task();
+        if let (true, Some(said)) = (self.ask.state == AskState::Open && self.ask.open(), &mut task.status.message) {
+            let machine = machine(&self.ask.agent);
+            let away = Part::text(format!("({machine} does not answer now: how it stands there is not known)"));
+            said.parts.push(away);
+        }
+        task
+    }
+
     /// The task of another machine, as far as it is known here.
     pub(super) fn task(&self) -> Task {
         let ask = &self.ask;

@@ -8,8 +8,8 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use shrooms_a2a::shrooms as keys;
 use shrooms_a2a::types::SendMessageParams;
-use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task, decode};
-use shrooms_core::desk::{Hand, Request, Seen};
+use shrooms_a2a::{ErrorCode, Message, Role, SendMessageResponse, Task, TaskState, decode};
+use shrooms_core::desk::{Hand, ReportReq, Request, Seen};
 use shrooms_core::id;
 use shrooms_core::row::{Ask, AskTo, Known, Subject};
 use shrooms_core::view::State;
@@ -99,9 +99,33 @@ impl There {
         match app.engine.outbound().get_task(&self.peer(app), self.session(), id).await {
             // What is known to have ended has: whoever says otherwise now does not know better.
             Ok(task) if goes_back(&task, ask.and_then(|ask| ask.known.as_ref())) => from_record(app, ask, self).await,
-            Ok(task) => Ok(self.marked(app, task)),
+            Ok(task) => {
+                self.heard_of(app, ask, &task).await;
+                Ok(self.marked(app, task))
+            }
             Err(error) if ask.is_some_and(|ask| record_speaks(&error, ask)) => from_record(app, ask, self).await,
             Err(error) => Err(problem(&self.machine.name, error)),
+        }
+    }
+
+    /// The worker's machine reports outcomes; that it has begun is seen by looking, and kept, so that the
+    /// record does not fall behind what a person was shown.
+    async fn heard_of(&self, app: &App, ask: Option<&Ask>, task: &Task) {
+        let Some(ask) = ask.filter(|ask| ask.open()) else { return };
+        let known = ask.known.as_ref().map(|known| known.state.as_str());
+        if task.status.state != TaskState::Working || known == Some(TaskState::Working.word()) {
+            return;
+        }
+        let report = ReportReq {
+            device: self.machine.id.0.clone(),
+            ask: app.engine.ask_id(ask.no),
+            task_id: task.id.clone(),
+            seq: u32::try_from(seq(task)).unwrap_or(0).min(shrooms_engine::MAX_SEQ),
+            state: task.status.state.word().to_string(),
+            text: None,
+        };
+        if let Err(error) = app.engine.request(Request::Report(report)).await {
+            tracing::debug!(%error, ask = ask.no.0, "that a task has begun could not be kept");
         }
     }
 
@@ -135,7 +159,7 @@ fn goes_back(task: &Task, known: Option<&Known>) -> bool {
 async fn from_record(app: &App, ask: Option<&Ask>, there: &There) -> Result<Task, Problem> {
     let unknown = || Problem::not_found(format!("no task '{}' on {}", there.id, there.machine.name));
     let ask = ask.ok_or_else(unknown)?.clone();
-    Ok(record::of(app, ask).await?.task())
+    Ok(record::of(app, ask).await?.while_away())
 }
 
 /// Whether the ask is what is meant by the id `SESSION:MESSAGE-ID`.

@@ -34,6 +34,9 @@ pub(super) struct Status {
     daily_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
+    /// What is wrong with the mesh's list, or with the rights that are given to names of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// Why no mesh is served, or why its names are old.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
@@ -82,6 +85,7 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         spent_usd: if meta.spent.0 == today { spent } else { 0.0 },
         daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
         notice: engine.mesh().notice(),
+        warnings: engine.warnings(),
         trouble: engine.mesh().trouble(),
     })
 }

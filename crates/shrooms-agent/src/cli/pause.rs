@@ -76,18 +76,21 @@ async fn everywhere(verb: &str, context: &Context) -> Result<Exit, Failure> {
     let answer: Value = context.post(&format!("/v1/fleet/{verb}"), &json!({})).await?;
     let fleet: Fleet = api::read(&answer)?;
     context.out.show(&answer, |_| {
-        let reached = fleet.machines.iter().filter(|m| m.reachable);
+        let reached = fleet.machines.iter().filter(|m| m.reachable && m.why.is_none());
         reached.fold(String::new(), |mut text, m| {
             // Writing to a string cannot fail.
             let _ = write!(text, "{}", line(&m.machine, m.paused.as_deref()));
             text
         })
     })?;
-    let away = fleet.machines.iter().filter(|m| !m.reachable);
-    let away: Vec<String> = away.map(|m| m.why.clone().unwrap_or_else(|| m.machine.clone())).collect();
-    match away.is_empty() {
-        true => Ok(Exit::Done),
-        false => Err(Failure::new(format!("not everywhere: {}", away.join("; ")))
-            .hint(format!("what was not reached goes on as it was; run {verb} --all again when it is back"))),
+    let failed = || fleet.machines.iter().filter(|m| !m.reachable || m.why.is_some());
+    let whys: Vec<String> = failed().map(|m| m.why.clone().unwrap_or_else(|| m.machine.clone())).collect();
+    if whys.is_empty() {
+        return Ok(Exit::Done);
     }
+    let failure = Failure::new(format!("not everywhere: {}", whys.join("; ")));
+    Err(match failed().any(|m| !m.reachable) {
+        true => failure.hint(format!("what was not reached goes on as it was; run {verb} --all again when it is back")),
+        false => failure.hint("what refused goes on as it was".to_string()),
+    })
 }

@@ -34,9 +34,11 @@ fn lines(status: &Status, out: Output) -> String {
     ];
     let deaf = status.listening.iter().filter_map(|heard| Some((&heard.address, heard.why_not.as_ref()?)));
     let deaf = deaf.map(|(address, why)| ("not listening", format!("{address}: {why}")));
+    let warnings = status.warnings.iter().map(|warning| ("warning", warning.clone()));
     let rows: Vec<_> = rows
         .into_iter()
         .chain(deaf)
+        .chain(warnings)
         .filter(|(_, value)| !value.is_empty())
         .map(|(key, value)| [key.to_owned(), value])
         .collect();

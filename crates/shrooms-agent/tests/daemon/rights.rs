@@ -53,7 +53,7 @@ fn a_device_that_may_ask_sees_agents_and_its_own_tasks_and_nothing_else() {
     ] {
         let answer = from(&lab, 1, "GET", path, "");
         assert_eq!(answer.status, 403, "{path}: {}", answer.body);
-        assert!(answer.body.contains("its right is 'ask'"), "{path}: {}", answer.body);
+        assert!(answer.body.contains("its right there is 'ask'"), "{path}: {}", answer.body);
     }
     for (path, body) in [
         ("/v1/sessions", json!({"name": "u", "dir": "/", "command": ["true"]})),
@@ -117,7 +117,7 @@ fn a_daemon_whose_device_may_ask_asks_as_any_other() {
     assert_eq!(canceled.code, 0, "{canceled:?}");
     assert_eq!(state(&lab[0].task("t:n")), "canceled");
     let parked = lab[1].cli(&["a2a", "park", "home/t:m"]);
-    assert!(parked.code == 1 && parked.err.contains("its right is 'ask'"), "{parked:?}");
+    assert!(parked.code == 1 && parked.err.contains("its right there is 'ask'"), "{parked:?}");
     // The other way everything is as it was.
     lab[1].add("u", lab.dir.path(), &["cat"]);
     let sent = lab[0].cli(&["a2a", "send", "--wait", "phone/u", "back"]);
@@ -182,8 +182,8 @@ fn who_did_what_is_in_the_log_and_so_is_who_might_not() {
             "the owner | owner | session-add | t | ok".to_string(),
             format!("phone.home (phone/notes) | {phone} | send | t:m | ok"),
             format!(
-                "phone.home | {phone} | refused | POST /v1/pause | refused: the device phone.home may not do this here: \
-                 its right is 'ask' (the owner of this machine gives rights with mesh_devices in the config)"
+                "phone.home | {phone} | refused | POST /v1/pause | refused: the device phone.home may not do this on home: \
+                 its right there is 'ask' (the owner of home gives rights with mesh_devices in the config there)"
             ),
             "the owner | owner | settings | t: accept_files_from | ok".to_string(),
             format!("the owner | accept_files_from | right | phone = {phone} | files"),
