@@ -228,6 +228,7 @@ impl Desk {
             Request::Interrupt { by, name } => self.interrupt(now, &by, &name),
             Request::RemoveSession { by, name } => self.remove_session(now, &by, &name),
             Request::Attempt { by, action, .. } => self.allowed(&by, action).map(|()| Done::Nothing),
+            Request::Elsewhere { .. } => Ok(Done::Nothing),
             Request::Met(device) => Ok(self.met(now, device)),
             Request::Mesh { devices } => Ok(self.mesh(now, &devices)),
         }

@@ -114,8 +114,10 @@ pub struct OnMesh {
 }
 
 impl OnMesh {
+    /// Whether a person who writes this means it.
     fn is_called(&self, text: &str) -> bool {
-        text == self.label || text == self.name
+        // As labels are told apart: who sees `Laptop` reads `laptop`.
+        text.eq_ignore_ascii_case(&self.label) || text.eq_ignore_ascii_case(&self.name)
     }
 }
 
@@ -127,14 +129,14 @@ pub type Pins = BTreeMap<String, String>;
 pub const MAX_PINS: usize = 2_000;
 
 /// The pins as they are to be: of `names` those that are bound stay so, and the others are bound to the
-/// one device that has the name now; of two, to none until one has gone. A name that nothing is given
-/// to any more is free.
+/// one device that has the name now; of two, to none until one has gone, and never to another person's.
+/// A name that nothing is given to any more is free.
 pub fn pin(names: &BTreeSet<&str>, pins: &Pins, devices: &[OnMesh]) -> Pins {
     let bound = names.iter().filter_map(|name| {
         if let Some(id) = pins.get(*name) {
             return Some(((*name).to_string(), id.clone()));
         }
-        let mut called = devices.iter().filter(|device| device.is_called(name));
+        let mut called = devices.iter().filter(|device| device.is_called(name) && !device.of_another);
         match (called.next(), called.next()) {
             (Some(device), None) => Some(((*name).to_string(), device.id.clone())),
             _ => None,
@@ -165,21 +167,26 @@ impl Default for Grants {
 
 impl Grants {
     /// What a device may. A name is a device's own word: the right that was given to it is for the
-    /// device that had it then. Another one with that name has the lesser of that right and of
-    /// everybody's, whichever way the owner meant it.
+    /// device that had it then, and stays with that one whatever it calls itself later. Another one
+    /// with that name has the lesser of that right and of everybody's, whichever way the owner meant
+    /// it. Another person's device has nothing by a name.
     pub fn of(&self, pins: &Pins, device: &OnMesh) -> Right {
         if let Some(right) = self.named.get(&device.id) {
             return *right;
         }
-        let bound = |name: &&String| pins.get(*name).is_some_and(|id| *id == device.id);
-        let names = || [&device.label, &device.name].into_iter().filter(|name| self.named.contains_key(*name));
+        let bound: Vec<(&String, &Right)> =
+            self.named.iter().filter(|(name, _)| pins.get(*name).is_some_and(|id| *id == device.id)).collect();
         // The label says more than the name.
-        if let Some(right) = names().find(bound).and_then(|name| self.named.get(name)) {
-            return *right;
+        let by_label = bound.iter().find(|(name, _)| **name == device.label).map(|(_, right)| **right);
+        if let Some(right) = by_label {
+            return right;
         }
-        let taken = names().filter_map(|name| self.named.get(name));
+        if let Some((_, first)) = bound.first() {
+            return bound.iter().fold(**first, |least, (_, right)| least.lesser(**right));
+        }
         let default = if device.of_another { self.others } else { self.default };
-        taken.fold(default, |least, right| least.lesser(*right))
+        let taken = self.named.iter().filter(|(name, _)| device.is_called(name));
+        taken.fold(default, |least, (_, right)| least.lesser(*right))
     }
 
     /// The names that rights are given to.
@@ -303,8 +310,10 @@ mod tests {
         // Another person's devices have what is given to them alone.
         let others = "home/1=laptop.home other/2=phone.home other/3=tv.home";
         check("", others, "owner none none");
-        check("*=ask phone.home=read", others, "ask read none");
-        check("others=ask tv.home=owner", others, "owner ask owner");
+        check("*=ask phone.home=owner", others, "ask none none");
+        check("others=ask tv.home=owner", others, "owner ask ask");
+        check("others=ask tv.home=none", others, "owner ask none");
+        check("other/3=read", others, "owner none read");
     }
 
     #[test]
@@ -316,8 +325,11 @@ mod tests {
         assert_eq!(later, first);
         assert_eq!(right(&later, "home/2=laptop.home"), Right::Ask);
         assert_eq!(right(&later, "home/1=laptop.home"), Right::Owner);
-        // Under another name it is the same device, and the right is by the name.
-        assert_eq!(right(&later, "home/1=notebook.home"), Right::Ask);
+        // Under another name it is the same device, and has neither more nor less.
+        assert_eq!(right(&later, "home/1=notebook.home"), Right::Owner);
+        let tied = grants("phone.home=none");
+        let pins = bind(&tied, &Pins::new(), "home/5=phone.home");
+        assert_eq!(tied.of(&pins, &devices("home/5=television.home")[0]), Right::None);
         // Taken back and given again, it is for who has the name then.
         let none = bind(&grants("*=ask"), &later, "home/2=laptop.home");
         assert_eq!(none, Pins::new());

@@ -111,6 +111,8 @@ pub(crate) struct Listing {
     /// Whoever made the list has seen to it that no name or address means two machines (the
     /// owner's file does): names are taken as they are.
     pub checked: bool,
+    /// What a person should know of the list.
+    pub warnings: Vec<String>,
     /// Why nothing can be served, although the directory answered.
     pub trouble: Option<String>,
 }

@@ -63,7 +63,7 @@ impl Naming {
         port: u16,
         now: Duration,
     ) -> Result<Named, MeshError> {
-        let mut warnings = Vec::new();
+        let mut warnings = listing.warnings.clone();
         let listing = match listing.checked {
             true => listing,
             false => {
@@ -72,7 +72,7 @@ impl Naming {
             }
         };
         let missing = self.missing(&listing, served)?;
-        let Listing { own, others, checked, trouble } = listing;
+        let Listing { own, others, checked, trouble, warnings: _ } = listing;
         let is_chosen = |mesh: &Option<String>| match served {
             None => true,
             Some(labels) => mesh.as_ref().is_some_and(|mesh| labels.contains(mesh)),
@@ -197,7 +197,7 @@ fn told(mut warnings: Vec<String>) -> Vec<String> {
 /// The listing without what could mean two machines: each address and each identity is one
 /// device's, and this machine's are its own. Labels come later.
 fn sound(listing: Listing, warnings: &mut Vec<String>) -> Listing {
-    let Listing { mut own, mut others, checked, trouble } = listing;
+    let Listing { mut own, mut others, checked, trouble, warnings: told } = listing;
     if others.len() + own.len() > MOST {
         let most = MOST.saturating_sub(own.len());
         warnings.push(format!("the mesh lists {} machines: {} are left out", others.len(), others.len() - most));
@@ -248,7 +248,7 @@ fn sound(listing: Listing, warnings: &mut Vec<String>) -> Listing {
         device.addresses.retain(|address| !contested(address));
     }
     kept.retain(|device| !device.addresses.is_empty());
-    Listing { own, others: kept, checked, trouble }
+    Listing { own, others: kept, checked, trouble, warnings: told }
 }
 
 /// Addresses of one machine each, in their plain form, each once.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use reqwest::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 
 use crate::call::{Call, unsure, within};
@@ -51,6 +51,10 @@ impl Outbound {
         let mut response = within(peer, WAIT_TIMEOUT, call.send(&client, peer)).await?;
         if response.status().is_redirection() {
             return Err(unsure(peer, "it answers with a redirect, which is not followed"));
+        }
+        // None was asked for, and the body could not be read without its name.
+        if response.headers().contains_key(CONTENT_ENCODING) {
+            return Err(unsure(peer, "its answer is packed, which nobody asked for"));
         }
         let headers = only(&std::mem::take(response.headers_mut()), &ANSWERED);
         Ok(Forwarded { status: response.status().as_u16(), headers, response })

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method as Verb};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use shrooms_a2a::types::{GetTaskParams, SendMessageParams, TaskIdParams};
 use shrooms_a2a::{Method, SendMessageResponse, Task};
 
 use crate::agent::sent;
-use crate::call::{Call, unsure};
+use crate::call::{Call, unsure, within};
 use crate::cards::Cards;
 use crate::http::{self, Answer, VERSION};
 use crate::{CALL_TIMEOUT, CallError, Peer, segment};
@@ -85,17 +85,35 @@ impl Outbound {
         self.task(peer, session, Method::AckTask, id, &params).await
     }
 
-    /// Gets a JSON value. `path` begins with `/`; its parts are encoded already.
+    /// Gets a small JSON value for whoever stands behind this machine, if `header` names one. Of the answer
+    /// `most` bytes are read, and `most / 10` values in them: a list from a stranger must not fill memory.
     ///
     /// # Errors
-    /// By what may have happened; see [`CallError`].
-    pub async fn get_json(&self, peer: &Peer, path: &str, timeout: Duration) -> Result<Value, CallError> {
-        self.json(
-            peer,
-            Call { verb: Verb::GET, target: path.to_owned(), headers: HeaderMap::new(), body: None },
-            timeout,
-        )
-        .await
+    /// By what may have happened; see [`CallError`]. `Unsure` too when it is larger.
+    pub async fn get_small(
+        &self,
+        peer: &Peer,
+        path: &str,
+        timeout: Duration,
+        header: Option<(HeaderName, HeaderValue)>,
+        most: usize,
+    ) -> Result<Value, CallError> {
+        let call = Call { verb: Verb::GET, target: path.to_owned(), headers: HeaderMap::from_iter(header), body: None };
+        let client = self.client(peer)?;
+        let whole = async {
+            let response = call.send(&client, peer).await?;
+            http::read_up_to(response, most).await.map_err(|why| unsure(peer, &why))
+        };
+        let answer = within(peer, timeout, whole).await?;
+        if !answer.status.is_success() {
+            return Err(CallError::http(&answer));
+        }
+        // Each value but the first follows one of these.
+        let values = answer.body.iter().filter(|byte| b",:[{".contains(byte)).count();
+        if values > most / 10 {
+            return Err(unsure(peer, "its answer has too many values"));
+        }
+        serde_json::from_slice(&answer.body).map_err(|_| unsure(peer, "its answer is not JSON"))
     }
 
     /// Posts a JSON value; an answer without a body is null.

@@ -92,7 +92,7 @@ async fn nothing_left_only_when_no_connection_was_made() {
     let nowhere = outbound().get_task(&peer_at(&[], port), "tests", "tests:m-1").await;
     assert!(matches!(&nowhere, Err(CallError::Away(_))), "{nowhere:?}");
     for path in ["", "@192.0.2.1/", "v1/status"] {
-        let odd = outbound().get_json(&peer(port), path, CALL_TIMEOUT).await;
+        let odd = outbound().get_small(&peer(port), path, CALL_TIMEOUT, None, BODY_MAX).await;
         assert!(matches!(&odd, Err(CallError::Away(_))), "{odd:?}");
     }
     let up = outbound().get_task(&peer(port), "..", "t").await;
@@ -133,7 +133,7 @@ async fn once_connected_no_answer_is_unsure() {
     // Accepted by the system, and never answered.
     let listener = TcpListener::bind((HOME, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let late = outbound().get_json(&peer(port), "/", Duration::from_millis(100)).await;
+    let late = outbound().get_small(&peer(port), "/", Duration::from_millis(100), None, BODY_MAX).await;
     assert!(matches!(&late, Err(CallError::Unsure(why)) if why.contains("within")), "{late:?}");
 }
 
@@ -189,7 +189,7 @@ async fn a_problem_gives_its_status_and_detail() {
     assert_eq!(post("/v1/asks/report").await, Err(expected()));
     let (outbound, peer) = (self::outbound(), self::peer(port));
     assert_eq!(outbound.post_json(&peer, "/x", &json!({}), CALL_TIMEOUT).await, Ok(json!(null)));
-    assert_eq!(outbound.get_json(&peer, "/x", CALL_TIMEOUT).await, Ok(json!([1])));
+    assert_eq!(outbound.get_small(&peer, "/x", CALL_TIMEOUT, None, BODY_MAX).await, Ok(json!([1])));
     let seen = server.join().unwrap();
     assert_eq!(seen[0].body, r#"{"a":1}"#);
     assert!(!seen[0].head.contains("a2a-version"), "{}", seen[0].head);

@@ -116,6 +116,10 @@ pub(crate) struct App {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forwarded;
 
+/// Where a device's request comes from; an extension of such requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct From(pub(crate) std::net::IpAddr);
+
 /// Who asks, as established from the connection; an extension of every request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller(pub(crate) Principal);

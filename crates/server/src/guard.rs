@@ -17,7 +17,7 @@ use shrooms_core::rights::Action;
 use shrooms_core::{Kind, Principal, desk};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::app::{App, Caller, Forwarded};
+use crate::app::{App, Caller, Forwarded, From};
 use crate::principal::{self, Peer};
 use crate::problem::Problem;
 use crate::{a2a, v1};
@@ -66,6 +66,12 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
+    // Answers are data: nothing in them is a page, whatever a peer had put there.
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+        .headers_mut()
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox"));
     response
 }
 
@@ -73,6 +79,11 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     let Some(peer) = request.extensions().get::<Peer>().cloned() else {
         return Err(Problem::new(Kind::Internal, "the connection has no peer"));
     };
+    for once in ["host", "origin", "sec-fetch-site", "sec-fetch-mode", "content-type", PASS, v1::ASKED_BY.as_str()] {
+        if request.headers().get_all(once).iter().count() > 1 {
+            return Err(Problem::bad(format!("the request has the header {once} twice")));
+        }
+    }
     if !matches!(peer, Peer::Local { .. }) {
         host_is_ours(app, request.headers(), request.uri().host())?;
         of_our_page(request.uri().path(), request.headers())?;
@@ -80,8 +91,11 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     let pass = request.headers().get(PASS).map(|p| p.to_str().unwrap_or(""));
     let mut principal = principal::of_request(&app.engine, &peer, pass).await.map_err(Problem::refused)?;
     let (mut parts, body) = request.into_parts();
+    if let Peer::Device { from, .. } = &peer {
+        parts.extensions.insert(From(*from));
+    }
     if let Some(asked_by) = parts.headers.get(v1::ASKED_BY) {
-        principal = v1::for_another(app, principal, asked_by)?;
+        principal = v1::for_another(app, principal, asked_by).await?;
         parts.extensions.insert(Forwarded);
     }
     // Who may not even see that there are agents is told so, and no more.
@@ -92,7 +106,9 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     let large = length.is_some_and(|n| n > MAX_BODY) && is_a2a(parts.uri.path());
     let room = if large { Some(turn(app).await?) } else { None };
     let body = read(length, body, if large { MAX_LARGE } else { MAX_BODY }).await?;
-    if parts.method != Method::GET && parts.method != Method::HEAD && !body.is_empty() {
+    let changes = ![Method::GET, Method::HEAD, Method::DELETE, Method::OPTIONS].contains(&parts.method);
+    // What a form or a link of another page could send has no such type.
+    if !body.is_empty() || changes && parts.uri.path().starts_with("/v1/") {
         let json = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(a2a::is_json);
         if !json {
             return Err(Problem::bad("send the body as JSON, with Content-Type: application/json")
@@ -156,7 +172,11 @@ async fn read(length: Option<usize>, body: Body, most: usize) -> Result<Bytes, P
 /// The host part of `HOST[:PORT]`, without brackets.
 fn host_of(authority: &str) -> &str {
     let bare = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
+        Some(rest) => match rest.split_once(']') {
+            Some((host, "")) => host,
+            Some((host, port)) if port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit())) => host,
+            _ => "",
+        },
         None if authority.matches(':').count() == 1 => authority.split(':').next().unwrap_or(""),
         None => authority,
     };
@@ -178,9 +198,6 @@ fn is_ours(app: &App, host: &str) -> bool {
 }
 
 fn host_is_ours(app: &App, headers: &HeaderMap, of_uri: Option<&str>) -> Result<(), Problem> {
-    if headers.get_all(header::HOST).iter().count() > 1 {
-        return Err(Problem::bad("the request names two hosts"));
-    }
     let named = headers.get(header::HOST).and_then(|h| h.to_str().ok()).map(host_of).or(of_uri);
     match named {
         Some(host) if is_ours(app, host) && of_uri.is_none_or(|uri| is_ours(app, host_of(uri))) => Ok(()),
@@ -253,6 +270,9 @@ mod tests {
             ("[fd00::1]:7387", "fd00::1"),
             ("[fd00::1]", "fd00::1"),
             ("fd00::1", "fd00::1"),
+            ("[::1].evil.example", ""),
+            ("[::1]x", ""),
+            ("[::1", ""),
         ] {
             assert_eq!(host_of(authority), host, "{authority}");
         }

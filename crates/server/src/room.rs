@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use shrooms_core::id::SessionUid;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Connections over TCP at once; more wait to be accepted. A machine has a handful of peers and
@@ -14,21 +15,32 @@ const TCP: usize = 512;
 const FROM_ONE: usize = 160;
 /// Connections over the socket at once, besides.
 const SOCKET: usize = 256;
+/// Of those from processes of one session: its tools wait for some agents at once.
+const OF_SESSION: usize = 48;
+
+/// Who has connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Whose {
+    /// A device, or this machine over TCP.
+    Address(IpAddr),
+    /// A session of this machine, over the socket.
+    Session(SessionUid),
+}
 
 /// The room that there is.
 pub(crate) struct Room {
     tcp: Arc<Semaphore>,
     socket: Arc<Semaphore>,
-    shares: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+    shares: Arc<Mutex<BTreeMap<Whose, usize>>>,
 }
 
-/// A connection's share of an address; given back when dropped.
+/// A connection's share; given back when dropped.
 pub(crate) struct Share {
-    address: IpAddr,
-    shares: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+    whose: Whose,
+    shares: Arc<Mutex<BTreeMap<Whose, usize>>>,
 }
 
-fn counts(shares: &Mutex<BTreeMap<IpAddr, usize>>) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
+fn counts(shares: &Mutex<BTreeMap<Whose, usize>>) -> MutexGuard<'_, BTreeMap<Whose, usize>> {
     shares.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,15 +59,19 @@ impl Room {
         self.tcp.clone().acquire_owned().await.ok()
     }
 
-    /// A share for one more connection from this address; `None` when it has all that it may.
-    pub(crate) fn share(&self, address: IpAddr) -> Option<Share> {
+    /// A share for one more connection of theirs; `None` when they have all that they may.
+    pub(crate) fn share(&self, whose: Whose) -> Option<Share> {
+        let most = match whose {
+            Whose::Address(_) => FROM_ONE,
+            Whose::Session(_) => OF_SESSION,
+        };
         let mut all = counts(&self.shares);
-        let held = all.entry(address).or_default();
-        if *held >= FROM_ONE {
+        let held = all.entry(whose).or_default();
+        if *held >= most {
             return None;
         }
         *held += 1;
-        Some(Share { address, shares: self.shares.clone() })
+        Some(Share { whose, shares: self.shares.clone() })
     }
 
     /// Nothing more is accepted.
@@ -68,10 +84,10 @@ impl Room {
 impl Drop for Share {
     fn drop(&mut self) {
         let mut all = counts(&self.shares);
-        let left = all.get(&self.address).map_or(0, |n| n.saturating_sub(1));
+        let left = all.get(&self.whose).map_or(0, |n| n.saturating_sub(1));
         match left {
-            0 => all.remove(&self.address),
-            left => all.insert(self.address, left),
+            0 => all.remove(&self.whose),
+            left => all.insert(self.whose, left),
         };
     }
 }
@@ -83,7 +99,12 @@ mod tests {
     #[tokio::test]
     async fn one_address_cannot_take_the_room_of_others() {
         let room = Room::new();
-        let (one, other) = ("127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap());
+        let of = |address: &str| Whose::Address(address.parse().unwrap());
+        let (one, other) = (of("127.0.0.1"), of("127.0.0.2"));
+        let session = Whose::Session(SessionUid(1));
+        let few: Vec<Share> = (0..OF_SESSION).map(|_| room.share(session).unwrap()).collect();
+        assert!(room.share(session).is_none() && OF_SESSION < SOCKET / 2, "the owner has room beside it");
+        drop(few);
         let mut held: Vec<Share> = (0..FROM_ONE).map(|_| room.share(one).unwrap()).collect();
         assert!(room.share(one).is_none());
         assert!(room.share(other).is_some());

@@ -27,7 +27,7 @@ use crate::app::{App, ServerConfig};
 use crate::listen::{Listeners, ServeError};
 use crate::principal::{self, Peer, Refreshed};
 use crate::problem::Problem;
-use crate::room::Room;
+use crate::room::{Room, Whose};
 use crate::{a2a, guard, v1};
 
 /// How long a client may take for its headers (seed: 10 s).
@@ -86,7 +86,20 @@ impl Server {
                         let door = at.clone();
                         spawn(&at.connections, async move {
                             let peer = principal::of_socket(&door.app.engine, credentials).await;
+                            let share = match &peer {
+                                Peer::Local { below: Some(uid) } => match door.room.share(Whose::Session(*uid)) {
+                                    Some(share) => Some(share),
+                                    None => {
+                                        return tracing::info!(
+                                            session = uid.0,
+                                            "closed: it has as many connections as it may"
+                                        );
+                                    }
+                                },
+                                _ => None,
+                            };
                             door.serve(stream, peer).await;
+                            drop(share);
                             drop(permit);
                         });
                     }
@@ -116,7 +129,7 @@ async fn accept(at: Arc<Door>, tcp: TcpListener, stop: CancellationToken) {
         let Some(accepted) = stop.run_until_cancelled(tcp.accept()).await else { return };
         match accepted {
             Ok((stream, from)) => {
-                let Some(share) = at.room.share(from.ip()) else {
+                let Some(share) = at.room.share(Whose::Address(from.ip())) else {
                     tracing::info!(%from, "closed: this address has as many connections as it may");
                     continue;
                 };

@@ -23,8 +23,9 @@ use crate::{config, env};
 const PORT: u16 = 7387;
 /// How long work that runs may go on after the first signal; a second signal ends the wait.
 const DRAIN: Duration = Duration::from_secs(15);
-/// Names of a mesh file are read again this often; an unknown caller has them read at once.
-const REFRESH: Duration = Duration::from_secs(60);
+/// A mesh's file is read again this often, so that who is taken out of it is nobody soon; an unknown
+/// caller, and an unknown name, have it read at once.
+const REFRESH: Duration = Duration::from_secs(5);
 /// The same where a daemon on this host is asked, or looked for: what it says may change at any time, and
 /// asking it is cheap.
 const ASK: Duration = Duration::from_secs(15);

@@ -83,6 +83,7 @@ impl LogWriter {
 }
 
 fn open(path: &Path) -> Result<Connection, StoreError> {
+    crate::write::private(path)?;
     let db = Connection::open(path)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "NORMAL")?;

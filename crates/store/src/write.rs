@@ -73,6 +73,23 @@ fn checkpoint(db: &Connection) {
     }
 }
 
+/// Makes the file, if it is not there, and its companions the user's alone, whatever the directory is:
+/// SQLite gives new companions the file's own mode.
+pub(crate) fn private(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    let broken = |e: std::io::Error| StoreError::Directory { dir: path.display().to_string(), why: e.to_string() };
+    File::options().create(true).append(true).mode(0o600).open(path).map_err(broken)?;
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_os_string();
+        name.push(end);
+        match std::fs::set_permissions(&name, std::fs::Permissions::from_mode(0o600)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(broken(e)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn parse<T: DeserializeOwned>(table: &'static str, json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json).map_err(|e| StoreError::Row { table, why: e.to_string() })
 }
@@ -93,6 +110,7 @@ impl Store {
         if marked && !path.exists() {
             return Err(lost(&shown, "it is gone"));
         }
+        private(&path)?;
         let db = Connection::open(&path).map_err(sort)?;
         db.busy_timeout(std::time::Duration::from_millis(BUSY_MS)).map_err(sort)?;
         db.pragma_update(None, "journal_mode", "WAL").map_err(sort)?;

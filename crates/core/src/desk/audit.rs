@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::name::FilesFrom;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::rights::{OnMesh, pin};
+use crate::rights::{OnMesh, Right, pin};
 use crate::row::{Audit, Device, PromptAnswer};
 use crate::text::cut;
 use crate::time::Now;
@@ -34,13 +34,15 @@ pub(super) struct Deed {
     claim: Option<String>,
     what: &'static str,
     about: String,
+    /// Why it was not done, where that is known without the desk.
+    failed: Option<String>,
 }
 
 impl Deed {
     /// `None` for what changes nothing that is anybody's business.
     pub(super) fn of(request: &Request) -> Option<Deed> {
         let deed = |by: &Principal, what, about: &str| {
-            Some(Deed { by: by.clone(), claim: None, what, about: about.to_string() })
+            Some(Deed { by: by.clone(), claim: None, what, about: about.to_string(), failed: None })
         };
         match request {
             Request::Send(send) => {
@@ -59,8 +61,12 @@ impl Deed {
             }
             Request::Cancel { by, task, .. } => deed(by, "cancel", task),
             Request::Ask(ask) => deed(&ask.by, "ask", &ask.agent),
-            // What a report says has its line where it is news (`reported`).
-            Request::Report(_) => None,
+            // What a report says has its line where it is news (`reported`); here are those that are refused.
+            Request::Report(report) => {
+                let (id, label) = (report.device.clone(), report.device.clone());
+                let by = Principal::Device { id, label, right: Right::Owner };
+                deed(&by, "report", &report.task_id)
+            }
             Request::Ack { .. } | Request::CancelAsk { .. } | Request::Told { .. } | Request::Offer { .. } => None,
             Request::Met(_) | Request::Mesh { .. } => None,
             Request::Say { by, session, .. } => deed(by, "say", session),
@@ -95,6 +101,9 @@ impl Deed {
             Request::Interrupt { by, name } => deed(by, "interrupt", name),
             Request::RemoveSession { by, name } => deed(by, "session-remove", name),
             Request::Attempt { by, what, .. } => deed(by, "refused", what),
+            Request::Elsewhere { by, what, about, failed } => {
+                Some(Deed { failed: failed.clone(), ..deed(by, what, about)? })
+            }
         }
     }
 }
@@ -106,8 +115,12 @@ impl Desk {
         let (mut about, outcome) = match answer {
             Ok(Done::Task { made: false, .. }) if matches!(deed.what, "send" | "answer") => return,
             Ok(Done::Ask { made: false, .. } | Done::Said { made: false }) => return,
+            Ok(_) if deed.what == "report" => return,
             Ok(Done::Task { task, .. }) => (task.id.clone(), "ok".to_string()),
-            Ok(_) => (deed.about, "ok".to_string()),
+            Ok(_) => {
+                let outcome = deed.failed.map_or_else(|| "ok".to_string(), |why| format!("failed: {why}"));
+                (deed.about, outcome)
+            }
             Err(refusal) => (deed.about, format!("refused: {refusal}")),
         };
         if let (Ok(Done::Ask { ask, .. }), "ask") = (answer, deed.what) {

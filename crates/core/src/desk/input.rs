@@ -148,6 +148,14 @@ pub enum Request {
         /// Method and path.
         what: String,
     },
+    /// What somebody here did on another machine, for the log.
+    Elsewhere {
+        by: Principal,
+        what: &'static str,
+        about: String,
+        /// Why not, if it was not done.
+        failed: Option<String>,
+    },
     /// A device of the mesh called, or answered.
     Met(Device),
     /// The devices that are on the mesh now.

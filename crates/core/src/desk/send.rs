@@ -81,6 +81,7 @@ impl Desk {
             | Request::SetSession { .. }
             | Request::NewConversation { .. }
             | Request::Attempt { .. }
+            | Request::Elsewhere { .. }
             | Request::Met(_)
             | Request::Mesh { .. }
             | Request::RemoveSession { .. } => {}

@@ -41,7 +41,11 @@ impl Shrooms {
         for socket in &self.sockets {
             let question =
                 Question { kind: DirectoryKind::Shrooms, socket, host: "unix", target: "/status", within: WITHIN };
-            match question.ask().await {
+            match question.ask::<Status>().await {
+                // Whoever has no mesh says so; a mesh is not left because of an answer that says nothing.
+                Ok(Answer::Of(status)) if status.says_nothing() => {
+                    return Err(question.strange("it says neither a mesh nor that it has none".to_owned()));
+                }
                 Ok(Answer::Of(status)) => return Ok(status),
                 Ok(Answer::Refused(status, said)) => return Err(question.strange(format!("HTTP {status} {said}"))),
                 // Only a socket that is not there sends on to the next.
@@ -111,6 +115,10 @@ impl Joined {
 }
 
 impl Status {
+    fn says_nothing(&self) -> bool {
+        !self.waiting && self.meshes.is_empty() && self.overlay.is_empty()
+    }
+
     pub(super) fn listing(mut self, port: u16) -> Listing {
         if self.meshes.is_empty() && !self.overlay.is_empty() {
             self.meshes.push(Joined { overlay: self.overlay.clone(), ..Joined::default() });

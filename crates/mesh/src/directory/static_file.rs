@@ -59,7 +59,24 @@ fn listing(path: &std::path::Path, me: Option<&str>, port: u16) -> Result<Listin
             false => listing.others.push(device),
         }
     }
+    listing.warnings.extend(mistaken(&listing));
     Ok(listing)
+}
+
+/// That this host is another machine of the list than it was said to be. (Any process may have any
+/// loopback address; there is nothing to be seen by those.)
+fn mistaken(listing: &Listing) -> Option<String> {
+    let is_here = |device: &Device| device.addresses.iter().any(|a| !a.is_loopback() && is_this_hosts(*a));
+    let loopback = |device: &Device| device.addresses.iter().any(IpAddr::is_loopback);
+    if listing.own.iter().any(|own| loopback(&own.device) || is_here(&own.device)) {
+        return None;
+    }
+    let other = listing.others.iter().find(|device| is_here(device))?;
+    let own = listing.own.first().map_or("", |own| own.device.name.as_str());
+    Some(format!(
+        "this host has the address of {}, and none of {own}: is it {} (--me, or me in the file)?",
+        other.name, other.name
+    ))
 }
 
 /// Whether this host has the address: only an own one can be bound. Nothing is sent.

@@ -19,7 +19,7 @@ use super::record::{self, Record};
 use super::tasks::elsewhere;
 use super::{fleet, remote};
 use crate::a2a::digest_of_text;
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, Forwarded};
 use crate::problem::Problem;
 use crate::task_json::{self, Shown};
 
@@ -61,9 +61,11 @@ pub(super) async fn ask(
     Extension(Caller(by)): Extension<Caller>,
     Body(new): Body<New>,
 ) -> Result<(StatusCode, Json<Made>), Problem> {
-    elsewhere(&by)?;
     let mid = message_id(&app.engine, new.id)?;
     let (to, agent) = resolve(&app, &new.to).await?;
+    if matches!(to, Target::Device { .. }) {
+        elsewhere(&by)?;
+    }
     let request = AskReq {
         by: by.clone(),
         to,
@@ -139,7 +141,7 @@ async fn resolve(app: &App, to: &str) -> Result<(Target, String), Problem> {
     let machine = match machine {
         Some(name) => remote::find(app, &name).await?,
         None => {
-            let fleet = fleet::machines(app).await?;
+            let fleet = fleet::machines(app, None).await?;
             let known = fleet.iter().map(|found| Known {
                 name: remote::name_of(app, &found.machine),
                 sessions: found.sessions.as_ref().ok().map(|s| s.iter().map(|s| s.name.as_str()).collect()),
@@ -233,8 +235,12 @@ pub(super) struct Report {
 pub(super) async fn report(
     State(app): State<App>,
     Extension(Caller(by)): Extension<Caller>,
+    forwarded: Option<Extension<Forwarded>>,
     Body(report): Body<Report>,
 ) -> Result<StatusCode, Problem> {
+    if forwarded.is_some() {
+        return Err(Problem::refused("a report is not handed on: it comes from the device that was asked"));
+    }
     let Principal::Device { id: device, .. } = by else {
         return Err(Problem::refused("a report comes from the device that was asked, by its own daemon"));
     };

@@ -7,21 +7,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
+use axum::http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
 use shrooms_core::Kind;
+use shrooms_core::desk::MAX_SESSIONS;
 use shrooms_core::greeting::Greeting;
 use shrooms_engine::CallError;
 use shrooms_mesh::Machine;
 use tokio::task::JoinSet;
 
+use super::machines::asked_by;
 use super::sessions::{self, Session, Sessions};
-use crate::app::App;
+use crate::app::{App, Caller, From};
 use crate::problem::Problem;
 
 /// A machine that is there answers in milliseconds; a person waits for the slowest one.
 pub(super) const ANSWER: Duration = Duration::from_secs(4);
+/// The largest greeting and list that are read of a machine: a thousand sessions, a kilobyte each.
+const GREETING_MAX: usize = 16 << 10;
+const SESSIONS_MAX: usize = 1 << 20;
 
 #[derive(Serialize)]
 pub(super) struct Fleet {
@@ -65,9 +71,15 @@ pub(super) struct Found {
     greeting: Option<Greeting>,
 }
 
-pub(super) async fn show(State(app): State<App>) -> Result<Json<Fleet>, Problem> {
+pub(super) async fn show(
+    State(app): State<App>,
+    Extension(Caller(by)): Extension<Caller>,
+    from: Option<Extension<From>>,
+) -> Result<Json<Fleet>, Problem> {
     let me = app.engine.mesh().me();
-    let found = machines(&app).await?;
+    // Each machine shows what it shows to whoever asks through this one.
+    let asked_by = asked_by(&by, from.map(|Extension(from)| from))?;
+    let found = machines(&app, asked_by).await?;
     let met = app.engine.read(|r| r.devices()).await?;
     let met: BTreeMap<String, _> = met.into_iter().map(|device| (device.id.clone(), device)).collect();
     let shown = |found: Found| {
@@ -97,13 +109,16 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<Fleet>, Problem>
     Ok(Json(Fleet { machines: found.into_iter().map(shown).collect() }))
 }
 
+/// A header that names the device which asks through this machine.
+type AskedBy = Option<(HeaderName, HeaderValue)>;
+
 /// All machines, this one first.
-pub(super) async fn machines(app: &App) -> Result<Vec<Found>, Problem> {
+pub(super) async fn machines(app: &App, asked_by: AskedBy) -> Result<Vec<Found>, Problem> {
     let (me, all) = (app.engine.mesh().me(), app.engine.mesh().machines());
     let mut asking = JoinSet::new();
     for (place, machine) in all.iter().cloned().enumerate().filter(|(_, m)| m.id != me.id) {
-        let app = app.clone();
-        asking.spawn(async move { (place, ask(&app, machine).await) });
+        let (app, asked_by) = (app.clone(), asked_by.clone());
+        asking.spawn(async move { (place, ask(&app, machine, asked_by).await) });
     }
     let own = Found {
         machine: me,
@@ -120,10 +135,11 @@ pub(super) async fn machines(app: &App) -> Result<Vec<Found>, Problem> {
 }
 
 /// The greeting and the sessions at once: one that hangs costs no more than the limit.
-async fn ask(app: &App, machine: Arc<Machine>) -> Found {
+async fn ask(app: &App, machine: Arc<Machine>, asked_by: AskedBy) -> Found {
     let (peer, out) = (app.engine.peer(&machine), app.engine.outbound());
-    let greeting = out.get_json(&peer, "/v1/greeting", ANSWER);
-    let (greeting, sessions) = tokio::join!(greeting, out.get_json(&peer, "/v1/sessions", ANSWER));
+    let greeting = out.get_small(&peer, "/v1/greeting", ANSWER, asked_by.clone(), GREETING_MAX);
+    let sessions = out.get_small(&peer, "/v1/sessions", ANSWER, asked_by, SESSIONS_MAX);
+    let (greeting, sessions) = tokio::join!(greeting, sessions);
     let greeting = greeting.ok().and_then(|said| Greeting::deserialize(said).ok()).map(Greeting::bounded);
     let reachable = match &sessions {
         Ok(_) | Err(CallError::Http { .. } | CallError::Refused(_)) => true,
@@ -134,8 +150,13 @@ async fn ask(app: &App, machine: Arc<Machine>) -> Found {
     }
     let sessions = match sessions {
         Ok(answer) => {
-            let read = Sessions::deserialize(answer);
-            read.map(|s| s.sessions).map_err(|e| format!("{}: its answer cannot be read: {e}", machine.name))
+            let read = Sessions::deserialize(answer).map(|s| s.sessions);
+            match read {
+                Ok(sessions) if sessions.len() > MAX_SESSIONS => {
+                    Err(format!("{}: it lists {} sessions, and {MAX_SESSIONS} are taken", machine.name, sessions.len()))
+                }
+                read => read.map_err(|e| format!("{}: its answer cannot be read: {e}", machine.name)),
+            }
         }
         Err(error) => Err(error.to_string()),
     };

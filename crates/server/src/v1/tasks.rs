@@ -100,13 +100,13 @@ fn cursor(cursor: &str) -> Result<(i64, i64), Problem> {
     parts.ok_or_else(|| Problem::bad("cursor: must be the `next` of the page before, as it was given"))
 }
 
-/// What this machine asks of others is asked in its own name, and so for nobody who has less than the
-/// owner's right here: such a device asks from its own daemon.
+/// What this machine asks of others is asked in its own name: by its own processes alone. A device asks
+/// from its own daemon, or has a request handed on, which names it.
 pub(super) fn elsewhere(by: &Principal) -> Result<(), Problem> {
-    match by.may(Action::Work) {
-        true => Ok(()),
-        false => Err(Problem::refused(
-            "this machine does not speak to others in your name: ask from your own machine's daemon",
+    match by {
+        Principal::Owner | Principal::Session(_) => Ok(()),
+        Principal::Device { .. } => Err(Problem::refused(
+            "this machine does not speak to others in your name: ask from your own machine's daemon, or through /v1/machines/MACHINE",
         )),
     }
 }
@@ -223,7 +223,9 @@ pub(super) async fn answer(
     match place(&app, &reference).await? {
         Place::There(there) => {
             elsewhere(&by)?;
-            remote::answer(&app, &by, &there, answer.text, mid).await.map(one)
+            let done = remote::answer(&app, &by, &there, answer.text, mid).await;
+            noted(&app, &by, "answer", &reference, &done).await;
+            done.map(one)
         }
         Place::Here(id) => {
             let send = SendReq {
@@ -295,9 +297,20 @@ async fn hand(app: &App, by: &Principal, reference: &str, hand: Hand) -> Result<
     }
 }
 
+/// What somebody here did to a task of another machine is in the log here, too.
+async fn noted<T>(app: &App, by: &Principal, what: &'static str, reference: &str, done: &Result<T, Problem>) {
+    let failed = done.as_ref().err().map(|problem| problem.detail.clone());
+    let about = text::cut(reference, 300);
+    let request = Request::Elsewhere { by: by.clone(), what, about, failed };
+    if let Err(error) = app.engine.request(request).await {
+        tracing::warn!(%error, "what was done on another machine is not in the audit log");
+    }
+}
+
 /// What this machine does on others for its owner, it does for nobody else: there it is taken for the
 /// owner's own word.
 pub(super) fn owner(by: &Principal, what: &'static str) -> Result<(), Problem> {
+    elsewhere(by)?;
     match by.may(Action::Own) {
         true => Ok(()),
         false => Err(Refusal::OwnersOnly { what }.into()),
@@ -313,7 +326,9 @@ pub(super) async fn cancel(
     match place(&app, &reference).await? {
         Place::There(there) => {
             elsewhere(&by)?;
-            remote::cancel(&app, &by, &there).await.map(one)
+            let done = remote::cancel(&app, &by, &there).await;
+            noted(&app, &by, "cancel", &reference, &done).await;
+            done.map(one)
         }
         Place::Here(task) => {
             let request = Request::Cancel { by: by.clone(), task, why: None };

@@ -28,6 +28,10 @@ enum How {
     DripsHead,
     /// A byte of its body in each second.
     DripsBody,
+    /// A page with a script, whatever was asked.
+    Page,
+    /// More sessions than anybody has.
+    Endless,
 }
 
 /// Machines that only look like ones; gone when dropped.
@@ -88,6 +92,18 @@ fn answer(mut stream: TcpStream, how: How, end: &AtomicBool) {
     match how {
         // That the other end is gone already is its own affair.
         How::Well => drop(stream.write_all(format!("{head}{body}").as_bytes())),
+        How::Page => {
+            let page = "<script>alert(1)</script>";
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n", page.len());
+            drop(stream.write_all(format!("{head}Connection: close\r\n\r\n{page}").as_bytes()));
+        }
+        How::Endless => {
+            let one = "{\"name\":\"x\"},";
+            let body = format!("{{\"sessions\":[{}{{\"name\":\"y\"}}]}}", one.repeat(5_000));
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+            drop(stream.write_all(format!("{head}Connection: close\r\n\r\n{body}").as_bytes()));
+        }
         How::Never => while !until_over(end) {},
         How::DripsHead => drip(&mut stream, &head, end),
         How::DripsBody => {
@@ -165,4 +181,35 @@ fn a_list_of_fifty_machines_of_which_ten_hang_is_there_when_the_limit_of_one_is_
     let said = lab[0].cli(&["a2a", "list"]);
     assert_eq!(said.err.matches("(last seen 20").count(), 40, "{said:?}");
     assert_eq!(said.err.matches("(never seen from here)").count(), 10, "{said:?}");
+}
+
+#[test]
+fn what_another_machine_answers_is_never_a_page_and_never_endless() {
+    let mut lab = Lab::idle(&["home"]);
+    let IpAddr::V4(own) = lab[0].address else { panic!("an IPv4 lab") };
+    let [a, b, c, _] = own.octets();
+    let mut crowd = Crowd::new();
+    let mut known = vec![("home".to_string(), lab[0].address)];
+    for (n, (name, how)) in
+        [("page", How::Page), ("endless", How::Endless), ("well", How::Well)].into_iter().enumerate()
+    {
+        let address = IpAddr::V4(Ipv4Addr::new(a, b, c, 200 + n as u8));
+        crowd.add(address, lab[0].port, how);
+        known.push((name.to_string(), address));
+    }
+    lab[0].know(&known);
+    lab[0].start();
+    let page = lab[0].get("/v1/machines/page/anything");
+    assert_eq!(page.status, 502, "{page:?}");
+    assert!(!page.body.contains("script"), "{page:?}");
+    for path in ["/v1/machines/page/anything", "/v1/machines/well/sessions", "/v1/status", "/nowhere"] {
+        let head = lab[0].get(path).head.to_lowercase();
+        assert!(head.contains("x-content-type-options: nosniff"), "{path}: {head}");
+        assert!(head.contains("content-security-policy: default-src 'none'"), "{path}: {head}");
+    }
+    let fleet = lab[0].get("/v1/fleet").json();
+    let of = |name: &str| fleet["machines"].as_array().unwrap().iter().find(|m| m["machine"] == name).unwrap().clone();
+    assert_eq!(of("endless")["sessions"], json!([]));
+    assert!(of("endless")["why"].as_str().unwrap().contains("5001 sessions"), "{}", of("endless"));
+    assert_eq!(of("well")["sessions"][0]["name"], "s");
 }

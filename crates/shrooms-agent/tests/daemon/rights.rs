@@ -149,7 +149,7 @@ fn rights_are_given_to_each_device_and_to_the_one_that_has_the_name() {
     std::fs::write(&mesh, swapped).unwrap();
     lab[0].start();
     assert_eq!(from(&lab, 3, "GET", "/v1/sessions", "").status, 403, "it is called desk now, and is another device");
-    assert_eq!(from(&lab, 2, "GET", "/v1/sessions", "").status, 403, "it is called other now");
+    assert_eq!(from(&lab, 2, "GET", "/v1/sessions", "").status, 200, "it is called other now, and is the same");
     assert_eq!(from(&lab, 1, "GET", "/v1/sessions/t", "").status, 200);
     // By its identity it is one device, whatever it is called.
     assert_eq!(lab[0].stop(), 0);
@@ -231,11 +231,11 @@ fn a_request_is_handed_on_once_with_what_both_may() {
     assert_eq!(http::tcp(lab[3].address, at(&lab[1]), "POST", "/v1/sessions/t/start", "{}").status, 200);
     // Neither in a circle, nor to nobody, nor for a made-up device.
     assert_eq!(lab[0].get("/v1/machines/box/machines/home/sessions").status, 404);
-    let twice = [("Shrooms-Asked-By", "owner home/127.0.0.1 x.home")];
+    let twice = [("Shrooms-Asked-By", "owner home/127.255.0.9 x.home 127.255.0.9")];
     let answer = http::tcp_with(lab[1].address, at(&lab[0]), "GET", "/v1/machines/box/sessions", &twice, "");
     assert_eq!(answer.status, 400, "{}", answer.body);
     assert_eq!(lab[0].get("/v1/machines/nobody/sessions").status, 404);
-    for bad in ["owner", "all a b", "owner a b c", ""] {
+    for bad in ["owner", "all a b 127.0.0.1", "owner a b c", "owner a b 127.0.0.1 x", ""] {
         let answer =
             http::tcp_with(lab[1].address, at(&lab[0]), "GET", "/v1/sessions", &[("Shrooms-Asked-By", bad)], "");
         assert_eq!(answer.status, 400, "{bad}: {}", answer.body);
@@ -245,6 +245,58 @@ fn a_request_is_handed_on_once_with_what_both_may() {
     lab[1].kill();
     let away = lab[0].get("/v1/machines/box/sessions");
     assert!(away.status == 503 && away.body.contains("box is away"), "{away:?}");
+}
+
+#[test]
+fn a_machine_is_not_asked_by_itself_through_another() {
+    let lab = Lab::of(&["home", "box", "phone"]);
+    // As a process of a session could: at another machine it is its device.
+    for (method, path, body) in [
+        ("GET", "/v1/machines/home/audit", ""),
+        ("POST", "/v1/machines/home/pause", "{}"),
+        ("POST", "/v1/machines/home/prompts/1", "{\"allow\": true}"),
+        ("POST", "/v1/fleet/pause", "{}"),
+        ("GET", "/v1/tasks/home%2Ft%3Am", ""),
+        ("POST", "/v1/tasks/home%2Ft%3Am/cancel", "{}"),
+    ] {
+        let answer = http::tcp(lab[0].address, at(&lab[1]), method, path, body);
+        assert_eq!(answer.status, 403, "{path}: {}", answer.body);
+    }
+    assert_eq!(lab[0].get("/v1/status").json().get("paused"), None);
+    assert_eq!(lab[1].get("/v1/status").json().get("paused"), None);
+    // Nor past what is handed on.
+    for path in
+        ["/v1/machines/box/../../a2a", "/v1/machines/box/%2e%2e/%2e%2e/a2a", "/v1/machines/box/x%2f..%2f..%2fa2a"]
+    {
+        let text = format!("GET {path} HTTP/1.1\r\nHost: home\r\nConnection: close\r\n\r\n");
+        assert_eq!(http::raw(lab[2].address, at(&lab[0]), &text).status, 404, "{path}");
+    }
+    let report = json!({"ask": "x", "task": "t:m", "seq": 1, "state": "completed"}).to_string();
+    let answer = from(&lab, 2, "POST", "/v1/machines/box/asks/report", &report);
+    assert_eq!(answer.status, 403, "{}", answer.body);
+}
+
+#[test]
+fn who_asks_through_another_machine_is_known_by_address_whatever_the_mesh_is_called_there() {
+    let mut lab = Lab::idle(&["home", "box", "phone"]);
+    std::fs::create_dir_all(&lab[1].state).unwrap();
+    std::fs::write(lab[1].state.join("config.toml"), "[mesh_devices]\nphone = 'none'").unwrap();
+    let all: Vec<_> = lab.machines.iter().map(|m| (m.name.clone(), m.address)).collect();
+    lab[1].know(&all);
+    let mesh = lab[1].state.with_extension("mesh.toml");
+    let text = std::fs::read_to_string(&mesh).unwrap();
+    std::fs::write(&mesh, text.replace("mesh = \"home\"", "mesh = \"house\"")).unwrap();
+    for machine in &mut lab.machines {
+        machine.start();
+    }
+    lab[1].add("t", lab.dir.path(), &["true"]);
+    assert_eq!(http::tcp(lab[2].address, at(&lab[1]), "GET", "/v1/sessions", "").status, 403);
+    assert_eq!(from(&lab, 2, "GET", "/v1/machines/box/sessions", "").status, 403);
+    assert_eq!(from(&lab, 2, "POST", "/v1/machines/box/pause", "{}").status, 403);
+    let fleet = from(&lab, 2, "GET", "/v1/fleet", "").json();
+    let of_box = fleet["machines"].as_array().unwrap().iter().find(|m| m["machine"] == "box").unwrap().clone();
+    assert_eq!((&of_box["sessions"], &of_box["reachable"]), (&json!([]), &json!(true)), "{of_box}");
+    assert_eq!(lab[0].get("/v1/machines/box/sessions").status, 200, "for itself it may");
 }
 
 #[test]
