@@ -3,11 +3,13 @@
 //! interface has an address. It must not know what a session is; callers bring the process ids.
 
 mod changes;
+mod holder;
 mod interface;
 mod process;
 mod socket;
 
 pub use changes::Changes;
+pub use holder::{Unproven, lines_of_holders};
 pub use interface::{Interface, Interfaces, Link};
-pub use process::{ancestors, descendants_of, holders, lineage};
+pub use process::{Line, ancestors, lineage, own_pid};
 pub use socket::{SocketOwner, socket_owner};

@@ -21,6 +21,7 @@ mod daemon {
     pub mod killed;
     pub mod lab;
     pub mod owner;
+    pub mod owners;
     pub mod places;
     pub mod rights;
     pub mod storm;

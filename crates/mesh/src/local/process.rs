@@ -1,63 +1,27 @@
-//! Of whom a process descends and who holds a socket, from /proc/PID.
-//! Everything here is a snapshot: processes come and go while it is read, and what vanished is
-//! left out.
+//! Of whom a process descends, from /proc/PID/stat. Processes come and go while it is read.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Deeper trees are not of a person's making; a bound, should ids be reused into a circle.
 const DEEPEST: usize = 256;
 
-/// Whether any process of `among` has the socket with this inode open.
-///
-/// A process whose descriptors cannot be read (gone, another user's, one that made itself
-/// undumpable) does not count as a holder. Blocking: reads a directory per process.
-#[must_use]
-pub fn holders(inode: u64, among: &[i32]) -> bool {
-    let wanted = format!("socket:[{inode}]");
-    among.iter().any(|pid| {
-        let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-            return false;
-        };
-        descriptors
-            .flatten()
-            .any(|entry| fs::read_link(entry.path()).is_ok_and(|link| link.as_os_str() == wanted.as_str()))
-    })
-}
+/// A process, its parent, and so on: each one's id and start time.
+pub type Line = Vec<(i32, u64)>;
 
-/// The processes of `roots` that are alive, and everything that descends from them, in no
-/// particular order, each once. A process whose parent died belongs to the subreaper above it.
-///
-/// Blocking: reads one file per process of the host.
+/// This process's id. `None` where /proc is that of other processes (of another pid namespace):
+/// then nothing in it says anything of a process that is known by its id here.
 #[must_use]
-pub fn descendants_of(roots: &[i32]) -> Vec<i32> {
-    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
-    let mut alive = BTreeSet::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        if let Some(stat) = stat(pid) {
-            alive.insert(pid);
-            children.entry(stat.parent).or_default().push(pid);
-        }
-    }
-    let mut found = BTreeSet::new();
-    let mut open: Vec<i32> = roots.iter().copied().filter(|pid| alive.contains(pid)).collect();
-    while let Some(pid) = open.pop() {
-        if found.insert(pid) {
-            open.extend(children.get(&pid).into_iter().flatten());
-        }
-    }
-    found.into_iter().collect()
+pub fn own_pid() -> Option<i32> {
+    let shown: u32 = fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()?;
+    (shown == std::process::id()).then(|| i32::try_from(shown).ok()).flatten()
 }
 
 /// The process itself, its parent, and so on up to the first of the host (or of this pid
 /// namespace), each with its start time in clock ticks since boot: an id and a start time together
 /// name one process for ever. Empty when there is no such process.
 #[must_use]
-pub fn ancestors(pid: i32) -> Vec<(i32, u64)> {
-    let mut chain: Vec<(i32, u64)> = Vec::new();
+pub fn ancestors(pid: i32) -> Line {
+    let mut chain = Line::new();
     let mut next = pid;
     while next > 0 && chain.len() < DEEPEST {
         let Some(stat) = stat(next) else { break };
@@ -71,21 +35,34 @@ pub fn ancestors(pid: i32) -> Vec<(i32, u64)> {
     chain
 }
 
-/// The same, whole: up to the first process of the host or of this pid namespace. `None` when the
-/// process is gone, or when it cannot be followed to the end because somebody died meanwhile, tried
-/// a few times: whose process it is must not be guessed.
+/// The same, whole: up to the first process of the host or of this pid namespace, and read twice
+/// alike. A process gets another parent only when the one it has dies, and one further up: so a line
+/// that was the same twice was true in between, whoever died or got whose id.
+///
+/// `None` when the process is gone, or when it cannot be followed to the end because somebody died
+/// meanwhile, tried a few times: whose process it is must not be guessed.
 #[must_use]
-pub fn lineage(pid: i32) -> Option<Vec<(i32, u64)>> {
-    (0..TRIES).find_map(|_| {
-        let line = ancestors(pid);
-        let last = line.last()?.0;
+pub fn lineage(pid: i32) -> Option<Line> {
+    let mut before = ancestors(pid);
+    for _ in 0..TRIES {
+        let last = before.last()?.0;
         let whole = stat(last).is_some_and(|s| s.parent <= 0);
-        whole.then_some(line)
-    })
+        let line = ancestors(pid);
+        if whole && line == before {
+            return Some(line);
+        }
+        before = line;
+    }
+    None
 }
 
 /// How often a line that broke off is read again: a parent that dies is replaced at once.
-const TRIES: usize = 5;
+const TRIES: usize = 8;
+
+/// When a process was started, as [`Line`] has it; `None` when it is gone.
+pub(super) fn started(pid: i32) -> Option<u64> {
+    stat(pid).map(|stat| stat.started)
+}
 
 struct Stat {
     parent: i32,
@@ -175,16 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn descendants_are_the_roots_that_live_and_all_below() {
+    fn a_whole_line_goes_up_to_the_first_process() {
         let family = family();
-        let shell = i32::try_from(family.shell.id()).unwrap();
-        let mut expected = vec![shell, family.child];
-        expected.sort_unstable();
-        assert_eq!(descendants_of(&[shell]), expected);
-        assert_eq!(descendants_of(&[shell, family.child, i32::MAX]), expected);
-        assert_eq!(descendants_of(&[family.child]), [family.child]);
-        assert!(descendants_of(&[me()]).contains(&family.child));
-        assert_eq!(descendants_of(&[]), Vec::<i32>::new());
-        assert_eq!(descendants_of(&[i32::MAX]), Vec::<i32>::new());
+        assert_eq!(own_pid(), Some(me()));
+        let line = lineage(family.child).unwrap();
+        assert_eq!(line, ancestors(family.child));
+        assert_eq!(line[2].0, me());
+        assert_eq!(stat(line.last().unwrap().0).unwrap().parent, 0);
+        assert_eq!(lineage(i32::MAX), None);
+        assert_eq!(lineage(0), None, "a process of another pid namespace has no id here");
     }
 }
