@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use asks::ask_id;
-pub use audit::MAX_DEVICES;
+pub use audit::{MAX_DEVICES, NOTED_EVERY_MS};
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
     AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, NewMade, OutboxFact, ReportReq,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use shrooms_core::desk::Request;
+use shrooms_core::desk::{MAX_DEVICES, NOTED_EVERY_MS, Request};
 use shrooms_core::rights::{OnMesh, Pins, Right};
 use shrooms_core::row::Device;
 use shrooms_core::{Principal, near};
@@ -22,12 +22,8 @@ fn on_mesh(machine: &Machine) -> OnMesh {
     }
 }
 
-/// How often a device that goes on calling is noted (milliseconds of wall time).
-const NOTED_EVERY_MS: i64 = 60_000;
-/// Devices of which that is remembered; more only means that some are noted more often.
-const REMEMBERED: usize = 4_096;
-
-/// When each device was last noted, and what it said of itself: a call must not cost a turn of the desk.
+/// When each device was last noted, and what it said of itself: the desk's own rule, asked before, so that
+/// a call costs no turn of it. Where there are more devices than it knows, some are asked about more often.
 #[derive(Default)]
 pub(crate) struct Noted(Mutex<BTreeMap<String, (i64, String)>>);
 
@@ -42,7 +38,7 @@ impl Noted {
         if again {
             return false;
         }
-        if all.len() >= REMEMBERED {
+        if all.len() >= MAX_DEVICES {
             all.clear();
         }
         all.insert(id.to_string(), (now, version.to_string()));

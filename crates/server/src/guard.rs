@@ -12,15 +12,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use shrooms_core::refusal::allows;
+use shrooms_core::Kind;
 use shrooms_core::rights::Action;
-use shrooms_core::{Kind, Principal, desk};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::app::{App, Caller, Forwarded, From};
 use crate::principal::{self, Peer};
 use crate::problem::Problem;
-use crate::{a2a, v1};
+use crate::{a2a, rights, v1};
 
 /// The largest body: a text within its own bound (1 MiB) whose every byte is written as `\u0000`,
 /// and 64 KiB around it. What is too long is then said of the text, not of its escapes.
@@ -99,9 +98,7 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
         parts.extensions.insert(Forwarded);
     }
     // Who may not even see that there are agents is told so, and no more.
-    if !principal.may(Action::Find) {
-        return Err(nothing_for(app, principal, &parts.method, parts.uri.path()).await);
-    }
+    rights::allowed(app, &principal, Action::Find, &parts.method, parts.uri.path()).await?;
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
     let large = length.is_some_and(|n| n > MAX_BODY) && is_a2a(parts.uri.path());
     let room = if large { Some(turn(app).await?) } else { None };
@@ -124,16 +121,6 @@ async fn admit(app: &App, request: Request) -> Result<Request, Problem> {
     parts.extensions.insert(Caller(principal));
     parts.extensions.insert(room.map(Arc::new));
     Ok(Request::from_parts(parts, Body::from(body)))
-}
-
-/// What was tried is in the log, as of everybody who may less than they try.
-async fn nothing_for(app: &App, by: Principal, verb: &Method, path: &str) -> Problem {
-    let (action, what) = (Action::Find, format!("{verb} {}", shrooms_core::text::cut(path, 200)));
-    let refused = match *verb == Method::GET || *verb == Method::HEAD {
-        true => allows(&by, action, &app.engine.machine(), "this").map_err(Problem::from),
-        false => app.engine.request(desk::Request::Attempt { by, action, what }).await.map(drop).map_err(Problem::from),
-    };
-    refused.err().unwrap_or_else(|| Problem::refused("nothing here is for you"))
 }
 
 fn is_a2a(path: &str) -> bool {

@@ -26,21 +26,27 @@ pub(crate) async fn check(State(gate): State<Gate>, request: Request, next: Next
         return Problem::refused("nobody asks").into_response();
     };
     let (verb, path) = (request.method().clone(), request.uri().path().to_string());
-    match allowed(&gate, by, verb, &path).await {
+    match allowed(&gate.app, &by, gate.action, &verb, &path).await {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-async fn allowed(gate: &Gate, by: Principal, verb: Method, path: &str) -> Result<(), Problem> {
-    if by.may(gate.action) {
-        return Ok(());
+/// Whether a request of this kind is theirs to make; one that would change something is in the log.
+///
+/// # Errors
+/// It is not, and whose it is.
+pub(crate) async fn allowed(
+    app: &App,
+    by: &Principal,
+    action: Action,
+    verb: &Method,
+    path: &str,
+) -> Result<(), Problem> {
+    let refused = allows(by, action, &app.engine.machine(), "this");
+    if refused.is_err() && ![Method::GET, Method::HEAD].contains(verb) {
+        let what = format!("{verb} {}", text::cut(path, 200));
+        app.engine.request(desk::Request::Attempt { by: by.clone(), action, what }).await?;
     }
-    let action = gate.action;
-    if [Method::GET, Method::HEAD].contains(&verb) {
-        allows(&by, action, &gate.app.engine.machine(), "looking at this")?;
-    }
-    let what = format!("{verb} {}", text::cut(path, 200));
-    gate.app.engine.request(desk::Request::Attempt { by, action, what }).await?;
-    Err(Problem::refused("this may not be done from here"))
+    Ok(refused?)
 }

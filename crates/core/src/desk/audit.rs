@@ -22,8 +22,8 @@ const REPORTS_PER_HOUR: u32 = 600;
 /// As people read it.
 const OWNER: &str = "the owner";
 const HOUR_MS: i64 = 3_600_000;
-/// A device that is there is noted once a minute.
-const NOTED_EVERY_MS: i64 = 60_000;
+/// A device that goes on calling is noted once a minute.
+pub const NOTED_EVERY_MS: i64 = 60_000;
 /// Devices that are remembered: as many as a mesh may have. Further ones are not.
 pub const MAX_DEVICES: usize = 4_096;
 

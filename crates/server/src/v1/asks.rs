@@ -62,7 +62,7 @@ pub(super) async fn ask(
     Body(new): Body<New>,
 ) -> Result<(StatusCode, Json<Made>), Problem> {
     let mid = message_id(&app.engine, new.id)?;
-    let (to, agent) = resolve(&app, &new.to).await?;
+    let (to, agent) = resolve(&app, &by, &new.to).await?;
     if matches!(to, Target::Device { .. }) {
         elsewhere(&by)?;
     }
@@ -136,10 +136,12 @@ fn refusal(why: &str, record: &Record) -> Problem {
 }
 
 /// Whom the caller means, and how people write it.
-async fn resolve(app: &App, to: &str) -> Result<(Target, String), Problem> {
+async fn resolve(app: &App, by: &Principal, to: &str) -> Result<(Target, String), Problem> {
     let AgentRef { machine, session } = AgentRef::parse(to)?;
     let machine = match machine {
         Some(name) => remote::find(app, &name).await?,
+        // Other machines are not looked through for a device.
+        None if matches!(by, Principal::Device { .. }) => app.engine.mesh().me(),
         None => {
             let fleet = fleet::machines(app, None).await?;
             let known = fleet.iter().map(|found| Known {

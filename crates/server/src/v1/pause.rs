@@ -105,8 +105,7 @@ async fn tell(app: &App, machine: &Arc<Machine>, path: &str) -> Shown {
         }
         Err(error) => {
             let reachable = matches!(error, CallError::Http { .. } | CallError::Refused(_));
-            let why = Some(format!("{machine}: {error}"));
-            Shown { machine, mesh, reachable, paused: None, why }
+            Shown { machine, mesh, reachable, paused: None, why: Some(error.to_string()) }
         }
     }
 }
