@@ -4,6 +4,7 @@
 
 mod advance;
 mod asks;
+mod attach;
 mod audit;
 #[cfg(feature = "simulation")]
 mod check;
@@ -15,6 +16,7 @@ mod mutant;
 mod observe;
 mod owner;
 mod prompts;
+mod rest;
 mod results;
 mod say;
 mod send;
@@ -32,8 +34,8 @@ pub use asks::ask_id;
 pub use audit::{MAX_DEVICES, NOTED_EVERY_MS};
 pub use due::{Effect, EffectKey, EffectKind};
 pub use input::{
-    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, NewMade, OutboxFact, ReportReq,
-    Request, Retry, Seen, SendReq, Target, TurnFact, Wants, Word,
+    AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, NewMade, NewSession, OutboxFact,
+    ReportReq, Request, Retry, Seen, SendReq, Target, TurnFact, Wants, Word,
 };
 pub use mutant::Mutant;
 pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
@@ -215,9 +217,12 @@ impl Desk {
             Request::Offer { by, no, call, seen } => self.offer(now, &by, no, call, seen),
             Request::Say { by, session, mid, text } => self.say(now, &by, &session, mid, text, &loaded),
             Request::AnswerPrompt { by, no, answer } => self.answer_prompt(now, &by, no, answer, &loaded),
-            Request::AddSession { by, name, harness, dir } => self.add_session(now, &by, name, harness, dir),
+            Request::AddSession { by, new } => self.add_session(now, &by, *new),
             Request::StopSession { by, name } => self.stop_session(now, &by, &name),
             Request::StartSession { by, name } => self.start_session(now, &by, &name),
+            Request::RestartSession { by, name } => self.restart_session(now, &by, &name),
+            Request::Attach { by, name } => self.attach(now, &by, &name),
+            Request::Detach { by, name } => self.detach(now, &by, &name),
             Request::Queue { by, task, hand } => self.queue(now, &by, &task, hand),
             Request::Pause { by } => self.pause(now, &by),
             Request::Resume { by } => self.resume(now, &by),
@@ -343,6 +348,11 @@ impl Desk {
     /// A lane's row.
     pub fn lane(&self, no: LaneNo) -> Option<&Arc<Lane>> {
         self.lanes.get(no)
+    }
+
+    /// The id of a lane's conversation; empty for a lane that is not there.
+    pub fn conversation_id(&self, no: LaneNo) -> String {
+        self.lanes.get(no).map(|l| l.conversation_id(&self.meta.incarnation)).unwrap_or_default()
     }
 
     /// A live ask's row.

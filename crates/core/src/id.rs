@@ -75,6 +75,11 @@ pub fn conversation_id(incarnation: &str, lane: LaneNo, generation: u32) -> Stri
     uuid([b"conversation", incarnation.as_bytes(), &lane.0.to_be_bytes(), &generation.to_be_bytes()])
 }
 
+/// The id of the conversation of a trial start, in which nothing is said; `no` is the trial's own.
+pub fn trial_id(incarnation: &str, no: &str) -> String {
+    uuid([b"trial", incarnation.as_bytes(), no.as_bytes()])
+}
+
 fn uuid<const N: usize>(parts: [&[u8]; N]) -> String {
     let h = Digest::of(parts).short(32);
     format!("{}-{}-8{}-a{}-{}", &h[..8], &h[8..12], &h[13..16], &h[17..20], &h[20..32])

@@ -100,6 +100,18 @@ pub enum Refusal {
         "session '{name}' runs a command for each task and takes no messages of a person: use: a2a send {name} TEXT"
     )]
     NoConversation { name: String },
+    #[error(
+        "session '{name}' is at work: wait until its turn is over and no prompt of it waits, or cut it short with: session interrupt {name}"
+    )]
+    AtWork { name: String },
+    #[error("a terminal has the conversation of '{name}' ({by}, since {since}): end it there first")]
+    Attached { name: String, by: String, since: String },
+    #[error("session '{name}' is not attached to a terminal")]
+    NotAttached { name: String },
+    #[error("the session '{name}' has the conversation {id}: give that one its work, or remove it first")]
+    ConversationTaken { id: String, name: String },
+    #[error("attaching is done in a terminal of the machine that the session is on")]
+    NotInTerminal,
     #[error("a report about ask '{ask}' came from a device that was not asked")]
     WrongReporter { ask: String },
     #[error("{what} is the owner's to do, not a session's")]
@@ -151,12 +163,17 @@ impl Refusal {
             | NoConversation { .. }
             | PromptOver { .. }
             | NothingRuns { .. }
+            | AtWork { .. }
+            | Attached { .. }
+            | NotAttached { .. }
+            | ConversationTaken { .. }
             | NotWaiting { .. }
             | OpenTasks { .. }
             | NotBegun { .. } => Kind::Conflict,
             NotYourTask { .. }
             | NotYourAsk { .. }
             | UpdateFromAway
+            | NotInTerminal
             | WrongReporter { .. }
             | OwnersOnly { .. }
             | DeviceMayNot { .. }

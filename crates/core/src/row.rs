@@ -12,7 +12,7 @@ pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
 pub use audit::{Audit, Device, Given};
 pub use evidence::{Evidence, Proof, Spent, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
-pub use session::{Harness, Lane, LaneKind, Session, SessionSet, SessionState};
+pub use session::{Attached, Harness, Lane, LaneKind, Session, SessionSet, SessionState, Worktree};
 pub use task::{
     AskKey, AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Made, Message, Task,
     Turn, TurnHow, TurnState,

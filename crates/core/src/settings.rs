@@ -11,6 +11,7 @@ use crate::rights::Grants;
 pub struct Settings {
     pub watchdog: Watchdog,
     pub limits: Limits,
+    pub sessions: Sessions,
     /// What devices of the mesh may do here.
     pub grants: Grants,
 }
@@ -65,6 +66,21 @@ impl Watchdog {
     /// How many reminders there are in all.
     pub fn reminders(&self) -> u32 {
         1 + u32::try_from(self.ladder_secs.len()).unwrap_or(u32::MAX - 1)
+    }
+}
+
+/// How long programs of sessions stay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    /// A program that stays is stopped when it had nothing to do for so long (served); 0 = never. The
+    /// next message goes on in its conversation.
+    pub idle_secs: u32,
+}
+
+impl Default for Sessions {
+    fn default() -> Sessions {
+        Sessions { idle_secs: 1_800 }
     }
 }
 
@@ -139,6 +155,7 @@ impl Settings {
         }
         let steps = u32::try_from(w.ladder_secs.len()).unwrap_or(u32::MAX);
         within("watchdog.ladder_secs", steps, 0, 100, "at most 100 steps")?;
+        within("sessions.idle_secs", self.sessions.idle_secs, 0, year, "0 (never) to a year")?;
         within("watchdog.per_hour", w.per_hour, 1, 3_600, "1 to 3600")?;
         within("limits.queue", l.queue, 1, 10_000, "1 to 10000")?;
         within("limits.agent_tasks_per_hour", l.agent_tasks_per_hour, 1, 100_000, "1 to 100000")?;

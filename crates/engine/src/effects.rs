@@ -3,9 +3,9 @@
 
 pub(crate) mod ask;
 mod report;
-mod run;
+pub(crate) mod run;
 mod settle;
-mod stream;
+pub(crate) mod stream;
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -53,8 +53,8 @@ pub(crate) fn start(inner: &Arc<Inner>, desk: &Desk, effect: Effect, on: &Handle
         Effect::Stop { fence } => inner.live.stop(fence.turn, fence.session),
         Effect::Settle { fence, .. } => {
             let written = desk.written_in(fence.turn);
-            let generation = desk.lane(fence.lane).map_or(0, |l| l.generation);
-            inner.spawn(on, async move { settle::settle(&me, fence, generation, written).await });
+            let conversation = desk.conversation_id(fence.lane);
+            inner.spawn(on, async move { settle::settle(&me, fence, conversation, written).await });
         }
         Effect::Send { ask, attempt } => {
             let Some(row) = desk.ask_row(ask).cloned() else { return };
@@ -91,7 +91,7 @@ pub(crate) fn tidy(inner: &Arc<Inner>, turn: &Turn, on: &Handle) {
 }
 
 /// Makes a directory, and those above it, private to the user.
-fn make_dir(dir: &Path) -> io::Result<()> {
+pub(crate) fn make_dir(dir: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 

@@ -14,7 +14,7 @@ use shrooms_mesh::local::Interfaces;
 use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, OnceCell, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -26,6 +26,7 @@ use crate::error::EngineError;
 use crate::follow::{Follow, Followers, GATHER};
 use crate::hub::{Hub, Watch};
 use crate::live::Live;
+use crate::{prove, terminal};
 
 /// Requests that may wait for the desk; more wait at the door, in their own connections.
 const WAITING_REQUESTS: usize = 1_024;
@@ -84,8 +85,14 @@ pub(crate) struct Inner {
     pub(crate) live: Live,
     pub(crate) outbound: Outbound,
     pub(crate) observations: mpsc::Sender<Input>,
-    requests: mpsc::Sender<Message>,
+    pub(crate) requests: mpsc::Sender<Message>,
     pub(crate) tasks: TaskTracker,
+    /// Claude Code takes an option that has its system prompt made afresh.
+    pub(crate) afresh: OnceCell<bool>,
+    /// Trial starts that may still begin.
+    pub(crate) trials: Semaphore,
+    /// A terminal may have taken a conversation over.
+    pub(crate) attached: Notify,
     /// No new work is begun.
     pub(crate) draining: CancellationToken,
     stopped: watch::Receiver<bool>,
@@ -144,11 +151,15 @@ impl Engine {
             observations,
             requests,
             tasks: TaskTracker::new(),
+            afresh: OnceCell::new(),
+            trials: Semaphore::new(prove::AT_ONCE),
+            attached: Notify::new(),
             draining: CancellationToken::new(),
             stopped,
             state,
         });
         inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
+        inner.spawn(&tokio::runtime::Handle::current(), terminal::watch(inner.clone()));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
         Ok(Engine(inner))
@@ -182,6 +193,22 @@ impl Engine {
         let inner = self.0.clone();
         let done = tokio::task::spawn_blocking(move || inner.lines.lines(session, after, limit)).await;
         Ok(done.map_err(|_| EngineError::Stopping)??)
+    }
+
+    /// Does something to its end, also where whoever wants it goes meanwhile.
+    ///
+    /// # Errors
+    /// The daemon ends.
+    pub async fn whole<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let (told, tells) = oneshot::channel();
+        self.0.spawn(&tokio::runtime::Handle::current(), async move {
+            // Whoever wanted it may be gone.
+            let _ = told.send(work.await);
+        });
+        tells.await.map_err(|_| EngineError::Stopping)
     }
 
     /// Waits for changes of a row. Subscribe first, then read.
@@ -375,7 +402,7 @@ fn random_hex() -> Result<String, EngineError> {
     Ok(format!("{:016x}", random()?))
 }
 
-fn random() -> Result<u64, EngineError> {
+pub(crate) fn random() -> Result<u64, EngineError> {
     getrandom::u64().map_err(|e| EngineError::Start(format!("no random bits: {e}")))
 }
 
@@ -383,7 +410,7 @@ fn random() -> Result<u64, EngineError> {
 async fn sweep(state: &std::path::Path, mark: &str) -> Result<(), EngineError> {
     let run = state.join("run");
     std::fs::create_dir_all(&run).map_err(|e| EngineError::Start(format!("cannot make {}: {e}", run.display())))?;
-    match shrooms_runner::clear_leftovers(&run.join("boot.lock"), &format!("{mark}/"), SWEEP).await {
+    match shrooms_runner::clear_leftovers(&run.join("boot.lock"), &format!("{mark}/"), SWEEP, false).await {
         Ok(cleared) => {
             if cleared.ended > 0 {
                 tracing::info!(ended = cleared.ended, "ended what an earlier run of this daemon had left");

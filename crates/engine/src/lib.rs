@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod clock;
+mod conversations;
 mod crash_points;
 mod desk_loop;
 mod devices;
@@ -18,9 +19,13 @@ mod follow;
 mod hub;
 mod live;
 mod progress;
+mod prove;
+mod terminal;
 mod wording;
+pub mod worktree;
 
 pub use clock::{Source, SystemClock};
+pub use conversations::Conversation;
 pub use crash_points::{CRASH_POINTS, STREAM_CRASH_POINTS};
 pub use effects::ask::MAX_SEQ;
 pub use engine::{Config, Engine, Harnesses};
@@ -29,7 +34,9 @@ pub use follow::{Behind, Follow, News};
 pub use hub::Watch;
 pub use live::Live;
 pub use progress::Progress;
+pub use prove::{NotProven, Proven, Trial};
 /// What calls to other machines are made with, and come to.
 pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer, segment};
 /// What committed rows are read with.
 pub use shrooms_store::{Feed, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts};
+pub use terminal::Terminal;

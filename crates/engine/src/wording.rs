@@ -151,6 +151,7 @@ pub(crate) fn for_model(
                 false => words::recap(&owed, &asked),
             }
         }
+        (DeliveryKind::Wake, ..) => String::new(),
         // A person's own words, as they are.
         _ => texts.join("\n\n"),
     })
@@ -200,6 +201,7 @@ fn kind(kind: DeliveryKind) -> &'static str {
         DeliveryKind::Recover => "recover",
         DeliveryKind::Say => "say",
         DeliveryKind::Recap => "recap",
+        DeliveryKind::Wake => "wake",
         DeliveryKind::Reminder => "reminder",
     }
 }

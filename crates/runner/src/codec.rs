@@ -12,6 +12,9 @@ pub const MAX_SUMMARY: usize = 2_000;
 pub enum Event {
     /// It has answered [`Codec::hello`]: it is up.
     Ready,
+    /// Which login it has found, by its own word before [`Event::Ready`]; none: it has none, and no turn
+    /// of it can succeed. Whether a login is accepted shows with the first turn.
+    Login(Option<String>),
     /// A turn begins. `asked` is false for a turn that no message of ours began, as when a command
     /// in the background has ended.
     Started {

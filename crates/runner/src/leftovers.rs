@@ -38,12 +38,21 @@ pub struct Cleared {
 ///
 /// The prefix must be as narrow as the lane: running runs that it covers are ended, too.
 ///
-/// Not found: a process whose parents are all gone, that closed the lock's descriptor **and** was
-/// given an environment without the mark.
+/// A process that has shed all of these signs came to the calling process when its launcher died, if
+/// that is a subreaper ([`become_subreaper`](crate::become_subreaper)): `adopted` ends those, too.
+/// Allow it only for what a launcher of the calling process left, after that has gone: children of
+/// launchers that live are never among them.
+///
+/// Not found: such a process where the caller has gone with the launcher.
 ///
 /// # Errors
 /// [`Leftover`]: the lane is not known to be clear.
-pub async fn clear_leftovers(lock: &Path, mark_prefix: &str, within: Duration) -> Result<Cleared, Leftover> {
+pub async fn clear_leftovers(
+    lock: &Path,
+    mark_prefix: &str,
+    within: Duration,
+    adopted: bool,
+) -> Result<Cleared, Leftover> {
     if mark_prefix.is_empty() {
         return Err(Leftover::NoPrefix);
     }
@@ -52,6 +61,7 @@ pub async fn clear_leftovers(lock: &Path, mark_prefix: &str, within: Duration) -
     let mut search = Search {
         lock: lock.to_owned(),
         prefix: mark_prefix.to_owned(),
+        adopted,
         killed: BTreeSet::new(),
         unreaped: BTreeSet::new(),
     };
@@ -92,6 +102,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 struct Search {
     lock: PathBuf,
     prefix: String,
+    adopted: bool,
     /// By number and start time.
     killed: BTreeSet<(i32, u64)>,
     unreaped: BTreeSet<(i32, u64)>,
@@ -148,6 +159,12 @@ impl Search {
             {
                 found.insert(p.pid, launcher);
             }
+        }
+        if self.adopted {
+            let orphans = proc::adopted(all).into_iter().filter(|pid| !protected.contains(pid));
+            orphans.for_each(|pid| {
+                found.entry(pid).or_insert(false);
+            });
         }
         // Nothing above this process is among the roots, so that nothing beside it is below them.
         let roots: Vec<i32> = found.keys().copied().collect();

@@ -7,6 +7,7 @@
 //!
 //! - `run`: the daemon's side; `launcher`: the other process; `wire`: what they say to each other
 //! - `companion`: programs beside this one, outside every run
+//! - `terminal`: a harness in the owner's own terminal, outside every run, alone with its conversation
 //! - `record`: the files of a run; `lock`: the lane's lock; `proc`: reading `/proc`, sending signals
 //! - `codec`: what happens in a harness, in one shape; `claude`: Claude Code, in that shape
 //! - `leftovers`: what a killed launcher left behind; `crash`: named crash points for tests
@@ -26,6 +27,7 @@ mod orphans;
 mod proc;
 mod record;
 mod run;
+pub mod terminal;
 mod wire;
 
 pub use error::{Leftover, StartError};

@@ -10,8 +10,10 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal, set_child_subreaper,
+    Pid, PidfdFlags, Signal, getpgid, getpgrp, getpid, kill_process, pidfd_open, pidfd_send_signal, set_child_subreaper,
 };
+
+use crate::wire::LAUNCHER_MARK;
 
 /// 4 MiB: twice the kernel's usual bound on arguments and environment together (a quarter of an
 /// 8 MiB stack), so that ours is never cut off and a read stays bounded.
@@ -90,6 +92,20 @@ pub(crate) fn descendants(all: &BTreeMap<i32, Proc>, roots: &[i32]) -> BTreeSet<
         }
     }
     below
+}
+
+/// Children of this process that it did not start: they came to it when their launcher died. What it
+/// starts itself is a launcher, which says so in its environment, or is in its own process group; and
+/// what is just being started is still this very program.
+pub(crate) fn adopted(all: &BTreeMap<i32, Proc>) -> BTreeSet<i32> {
+    let (me, group) = (own_pid(), getpgrp());
+    let own = fs::read(format!("/proc/{me}/cmdline")).unwrap_or_default();
+    let ours = |pid: i32| {
+        let started = environ(pid).split(|b| *b == 0).any(|e| e.starts_with(format!("{LAUNCHER_MARK}=").as_bytes()));
+        let beside = Pid::from_raw(pid).is_some_and(|pid| getpgid(Some(pid)).is_ok_and(|of| of == group));
+        started || beside || fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == own)
+    };
+    all.values().filter(|p| p.parent == me && !p.dead && !ours(p.pid)).map(|p| p.pid).collect()
 }
 
 /// `pid` and all above it.

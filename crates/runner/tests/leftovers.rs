@@ -138,7 +138,7 @@ async fn a_launcher_that_hangs_is_killed_with_its_run() {
     rustix::process::kill_process(rustix::process::Pid::from_raw(launcher).unwrap(), rustix::process::Signal::STOP)
         .unwrap();
     drop(run);
-    let cleared = clear_leftovers(&place.lock(), &place.mark, Duration::from_secs(4)).await.unwrap();
+    let cleared = clear_leftovers(&place.lock(), &place.mark, Duration::from_secs(4), false).await.unwrap();
     assert!(cleared.ended >= 2);
     assert!(!alive(main) && !alive(launcher));
     until("it was reaped by its own task", || !std::path::Path::new(&format!("/proc/{launcher}")).exists()).await;
@@ -156,7 +156,7 @@ async fn a_lock_that_this_process_holds_itself_is_said_to_be_held() {
     let place = Place::new();
     let file = std::fs::File::create(place.lock()).unwrap();
     file.lock().unwrap();
-    let cleared = clear_leftovers(&place.lock(), &place.mark, Duration::from_millis(100)).await;
+    let cleared = clear_leftovers(&place.lock(), &place.mark, Duration::from_millis(100), false).await;
     assert!(matches!(cleared, Err(Leftover::Held { .. })));
     drop(file);
     place.clear().await;
@@ -165,6 +165,6 @@ async fn a_lock_that_this_process_holds_itself_is_said_to_be_held() {
 #[tokio::test]
 async fn an_empty_prefix_is_refused() {
     let place = Place::new();
-    let cleared = clear_leftovers(&place.lock(), "", Duration::ZERO).await;
+    let cleared = clear_leftovers(&place.lock(), "", Duration::ZERO, false).await;
     assert!(matches!(cleared, Err(Leftover::NoPrefix)));
 }

@@ -7,6 +7,7 @@ mod events;
 mod fleet;
 mod greeting;
 mod input;
+mod life;
 mod machines;
 mod made;
 mod owner;
@@ -68,6 +69,7 @@ fn look() -> Router<App> {
 fn see() -> Router<App> {
     Router::new()
         .route("/v1/sessions/{name}/log", get(sessions::log))
+        .route("/v1/conversations", get(life::conversations))
         .route("/v1/prompts", get(prompts::list))
         .route("/v1/prompts/{id}", get(prompts::get))
         .route("/v1/events", get(events::stream))
@@ -92,6 +94,9 @@ fn own() -> Router<App> {
         .route("/v1/sessions/{name}", delete(sessions::remove))
         .route("/v1/sessions/{name}/stop", post(sessions::stop))
         .route("/v1/sessions/{name}/start", post(sessions::start))
+        .route("/v1/sessions/{name}/restart", post(life::restart))
+        .route("/v1/sessions/{name}/attach", post(life::attach))
+        .route("/v1/sessions/{name}/detach", post(life::detach))
         .route("/v1/sessions/{name}/interrupt", post(owner::interrupt))
         .route("/v1/sessions/{name}/rename", post(owner::rename))
         .route("/v1/sessions/{name}/undo-remove", post(owner::undo_remove))

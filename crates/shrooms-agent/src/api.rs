@@ -20,6 +20,11 @@ pub struct Session {
     #[serde(default)]
     pub dir: String,
     #[serde(default)]
+    pub warning: Option<String>,
+    /// Of one that was just added.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    #[serde(default)]
     pub tasks_open: u64,
     #[serde(default)]
     pub tasks_waiting: u64,
@@ -29,6 +34,33 @@ pub struct Session {
 #[derive(Debug, Deserialize)]
 pub struct Sessions {
     pub sessions: Vec<Session>,
+}
+
+/// A conversation that began in a terminal.
+#[derive(Debug, Deserialize)]
+pub struct Conversation {
+    pub id: String,
+    #[serde(default)]
+    pub dir: String,
+    #[serde(default)]
+    pub title: String,
+    pub last: String,
+}
+
+/// `GET /v1/conversations`.
+#[derive(Debug, Deserialize)]
+pub struct Conversations {
+    pub conversations: Vec<Conversation>,
+}
+
+/// `POST /v1/sessions/NAME/attach`: how a conversation goes on in this terminal.
+#[derive(Debug, Deserialize)]
+pub struct Attach {
+    pub program: Vec<String>,
+    pub dir: String,
+    pub env_remove: Vec<String>,
+    pub config_dir: String,
+    pub lock: String,
 }
 
 /// A line of the audit log.

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use shrooms_core::rights::{Grants, MAX_GRANTS, RIGHTS, Right};
-use shrooms_core::settings::{Settings, Watchdog};
+use shrooms_core::settings::{Sessions, Settings, Watchdog};
 use shrooms_core::{near, text};
 
 /// Turns at once for each core, where nothing else is said: agents wait for their models most of the
@@ -20,6 +20,7 @@ const TURNS_PER_CORE: u32 = 4;
 struct File {
     watchdog: Watchdog,
     limits: Limits,
+    sessions: Sessions,
     /// One right for every device, or a table: `default`, `others`, and devices by name or identity.
     mesh_devices: Option<toml::Value>,
 }
@@ -54,7 +55,7 @@ pub fn read(path: &Path, must_be: bool) -> anyhow::Result<Settings> {
 fn parse(text: &str) -> anyhow::Result<Settings> {
     let file: File = toml::from_str(text)?;
     let grants = grants(file.mesh_devices)?;
-    let mut settings = Settings { watchdog: file.watchdog, grants, ..Settings::default() };
+    let mut settings = Settings { watchdog: file.watchdog, sessions: file.sessions, grants, ..Settings::default() };
     let limits = &mut settings.limits;
     let given = file.limits;
     limits.queue = given.queue.unwrap_or(limits.queue);
@@ -179,6 +180,7 @@ mod tests {
             ("[limits]\ndaily_usd = -1", "limits.daily_usd"),
             ("[limits]\nqueue = 0", "limits.queue"),
             ("[watchdog]\nladder_secs = [0]", "watchdog.ladder_secs"),
+            ("[sessions]\nidle_secs = -1", "idle_secs"),
             ("[other]", "unknown field `other`"),
             ("mesh_devices = 'all'", "mesh_devices: must be one of owner, ask, read, none, not 'all'"),
             ("mesh_devices = 3", "mesh_devices"),

@@ -27,6 +27,7 @@ mod daemon {
     pub mod storm;
     pub mod surface;
     pub mod three;
+    pub mod weight;
     pub mod wire;
 }
 use daemon::{crashes, http, lab, wire};

@@ -5,7 +5,7 @@ mod cost;
 
 use std::path::Path;
 
-use shrooms_core::desk::{Done, Exit, Input, Place, Request, SendReq, TurnFact};
+use shrooms_core::desk::{Done, Exit, Input, NewSession, Place, Request, SendReq, TurnFact};
 use shrooms_core::digest::Digest;
 use shrooms_core::row::{Change, Device, Harness, Meta};
 use shrooms_core::{Boot, Desk, Now, Principal, Text};
@@ -56,7 +56,7 @@ impl Pair {
     fn session(&mut self, name: &str) {
         let harness =
             Harness::Command { argv: vec!["true".into()], framed: false, rerun_on_crash: false, takes_turns: false };
-        let add = Request::AddSession { by: Principal::Owner, name: name.into(), harness, dir: "/".into() };
+        let add = Request::AddSession { by: Principal::Owner, new: Box::new(NewSession::new(name, harness, "/")) };
         self.request(add).unwrap();
     }
 

@@ -23,6 +23,7 @@ impl Desk {
             return;
         }
         if session.harness.stays() {
+            self.wake_if_kept(lane_no, &session);
             self.advance_stream(now, lane_no);
             return;
         }
@@ -72,6 +73,7 @@ impl Desk {
             | DeliveryKind::Recover
             | DeliveryKind::Recap
             | DeliveryKind::Reminder
+            | DeliveryKind::Wake
             | DeliveryKind::Say => 4,
         };
         planned
@@ -98,6 +100,7 @@ impl Desk {
             | DeliveryKind::Recover
             | DeliveryKind::Recap
             | DeliveryKind::Reminder
+            | DeliveryKind::Wake
             | DeliveryKind::Say => true,
         }
     }

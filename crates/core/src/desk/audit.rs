@@ -78,9 +78,12 @@ impl Deed {
                 };
                 deed(by, word, &format!("prompt {}", no.0))
             }
-            Request::AddSession { by, name, .. } => deed(by, "session-add", name),
+            Request::AddSession { by, new } => deed(by, "session-add", &new.name),
             Request::StopSession { by, name } => deed(by, "session-stop", name),
             Request::StartSession { by, name } => deed(by, "session-start", name),
+            Request::RestartSession { by, name } => deed(by, "session-restart", name),
+            Request::Attach { by, name } => deed(by, "attach", name),
+            Request::Detach { by, name } => deed(by, "detach", name),
             Request::Queue { by, task, hand } => {
                 let what = match hand {
                     Hand::Move { .. } => "move",

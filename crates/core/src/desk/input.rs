@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::rights::{Action, OnMesh};
 use crate::row::{
     Ask, AskKey, Device, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet,
-    Spent, Task, ToolUse,
+    Spent, Task, ToolUse, Worktree,
 };
 use crate::text::Text;
 
@@ -86,11 +86,24 @@ pub enum Request {
     },
     AddSession {
         by: Principal,
-        name: String,
-        harness: Harness,
-        dir: String,
+        new: Box<NewSession>,
     },
     StopSession {
+        by: Principal,
+        name: String,
+    },
+    /// Ends its program and starts it anew, in the same conversation.
+    RestartSession {
+        by: Principal,
+        name: String,
+    },
+    /// Hands its conversation to a terminal of this machine.
+    Attach {
+        by: Principal,
+        name: String,
+    },
+    /// The terminal is done with it.
+    Detach {
         by: Principal,
         name: String,
     },
@@ -162,6 +175,27 @@ pub enum Request {
     Mesh {
         devices: Vec<OnMesh>,
     },
+}
+
+/// A session to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    pub name: String,
+    pub harness: Harness,
+    /// Absolute path of the directory that it works in.
+    pub dir: String,
+    pub keep_running: bool,
+    /// A conversation that began elsewhere, to go on in.
+    pub conversation: Option<String>,
+    pub worktree: Option<Worktree>,
+}
+
+impl NewSession {
+    /// One with nothing but these.
+    pub fn new(name: impl Into<String>, harness: Harness, dir: impl Into<String>) -> NewSession {
+        let (name, dir) = (name.into(), dir.into());
+        NewSession { name, harness, dir, keep_running: false, conversation: None, worktree: None }
+    }
 }
 
 /// What the owner does with a task that waits.
@@ -352,7 +386,11 @@ pub enum TurnFact {
     /// A call of a tool has ended.
     Tool(ToolUse),
     /// It says which conversation this is.
-    Conversation { id: String },
+    Conversation {
+        id: String,
+        /// A digest of what it was begun with about itself, where this run began it.
+        noted: Option<String>,
+    },
     /// What was found afterwards, with every process of it ended.
     Trace {
         began: bool,

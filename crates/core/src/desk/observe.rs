@@ -35,7 +35,10 @@ impl Desk {
             return;
         }
         match fact {
-            TurnFact::Conversation { id } => self.edit_lane(turn.lane, |l| l.conversation = Some(id)),
+            TurnFact::Conversation { id, noted } => self.edit_lane(turn.lane, |l| {
+                l.conversation = Some(id);
+                l.noted = noted.or(l.noted.take());
+            }),
             TurnFact::Taken { delivery, attempt } => self.taken(now, &turn, delivery, attempt),
             TurnFact::NotRun { delivery, attempt } => self.not_run(now, &turn, delivery, attempt),
             TurnFact::NotNeeded { delivery, attempt } => self.not_needed(&turn, delivery, attempt),

@@ -138,6 +138,7 @@ impl Desk {
             |s: &Session| s.removed.is_some_and(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS);
         let (session, lane) = found.filter(|(s, _)| kept(s)).ok_or_else(|| self.no_session(name))?;
         let (uid, no) = (session.uid, lane.no);
+        self.check_adoptable(&lane.conversation_id(&self.meta.incarnation))?;
         if self.lanes.get(no).is_none() {
             self.insert_lane(lane);
         }
@@ -158,6 +159,7 @@ impl Desk {
     ) -> Result<Done, Refusal> {
         self.owners_only(by, "a new conversation")?;
         let session = self.find_session(name)?;
+        self.refuse_attached(&session)?;
         let open: Vec<Arc<Task>> = self.begun(session.lane);
         if !open.is_empty() && !cancel {
             let ids: Vec<&str> = open.iter().take(NAMED).map(|t| t.id.as_str()).collect();

@@ -74,6 +74,9 @@ impl Desk {
             Request::AddSession { .. }
             | Request::StopSession { .. }
             | Request::StartSession { .. }
+            | Request::RestartSession { .. }
+            | Request::Attach { .. }
+            | Request::Detach { .. }
             | Request::Interrupt { .. }
             | Request::Pause { .. }
             | Request::Resume { .. }
@@ -414,7 +417,7 @@ impl Desk {
     }
 
     pub(super) fn serves(&self, session: &Session) -> bool {
-        session.state == SessionState::Ready
+        session.state == SessionState::Ready && session.attached.is_none()
     }
 }
 

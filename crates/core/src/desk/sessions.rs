@@ -8,28 +8,25 @@ use crate::name::check_session_name;
 use crate::principal::Principal;
 use crate::refusal::{Refusal, allows};
 use crate::rights::Action;
-use crate::row::{DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
+use crate::row::{DeliveryState, Ending, EventKind, Lane, LaneKind, Session, SessionState, TurnState};
 use crate::text::Text;
 use crate::time::Now;
 
-use super::{Desk, Done, MAX_SESSIONS};
+use super::{Desk, Done, MAX_SESSIONS, NewSession};
 
 impl Desk {
-    pub(super) fn add_session(
-        &mut self,
-        now: &Now,
-        by: &Principal,
-        name: String,
-        harness: Harness,
-        dir: String,
-    ) -> Result<Done, Refusal> {
+    pub(super) fn add_session(&mut self, now: &Now, by: &Principal, new: NewSession) -> Result<Done, Refusal> {
         self.owners_only(by, "adding a session")?;
+        let NewSession { name, harness, dir, keep_running, conversation, worktree } = new;
         check_session_name(&name)?;
         if self.session_by_name(&name).is_some() {
             return Err(Refusal::NameTaken { name });
         }
         if self.sessions.len() >= MAX_SESSIONS {
             return Err(Refusal::TooManySessions { sessions: self.sessions.len() });
+        }
+        if let Some(id) = &conversation {
+            self.check_adoptable(id)?;
         }
         let uid = SessionUid(self.next());
         let lane = LaneNo(self.next());
@@ -46,6 +43,9 @@ impl Desk {
             fresh_by_agents: false,
             accept_files_from: Vec::new(),
             asked: Default::default(),
+            keep_running,
+            attached: None,
+            worktree,
             removed: None,
         };
         self.insert_lane(Lane {
@@ -54,8 +54,10 @@ impl Desk {
             kind: LaneKind::Main,
             generation: 0,
             conversation: None,
+            used: conversation.is_some(),
+            adopted: conversation,
+            noted: None,
             recap: false,
-            used: false,
             renew: false,
             limited: None,
             resumed: false,
@@ -71,6 +73,7 @@ impl Desk {
         self.sessions.insert(uid, row);
         self.index.names.insert(name.clone(), uid);
         self.event(now, EventKind::Session, Some(&name), None, "added", "");
+        self.advance(now, lane);
         self.session_done(uid, &name)
     }
 
@@ -97,6 +100,7 @@ impl Desk {
     pub(super) fn remove_session(&mut self, now: &Now, by: &Principal, name: &str) -> Result<Done, Refusal> {
         self.owners_only(by, "removing a session")?;
         let session = self.find_session(name)?;
+        self.refuse_attached(&session)?;
         // Removed first: nothing that ends below is brought to it or started in it.
         self.sessions.edit(session.uid, |s| {
             s.state = SessionState::Removed;

@@ -127,7 +127,7 @@ impl Desk {
     fn holds(&self, delivery: &Delivery) -> Option<TaskNo> {
         let task = delivery.task.and_then(|no| self.tasks.get(no))?;
         match delivery.kind {
-            DeliveryKind::Say => None,
+            DeliveryKind::Say | DeliveryKind::Wake => None,
             DeliveryKind::Result | DeliveryKind::Recap if task.blocked || task.stalled => None,
             _ => Some(task.no),
         }
@@ -179,7 +179,7 @@ impl Desk {
         });
         self.edit_lane(lane_no, |l| {
             l.turn = Some(run);
-            l.used = true;
+            l.used |= delivery.kind != DeliveryKind::Wake;
             l.holder = holds.or(l.holder);
             l.not_before = None;
             l.waits_for = String::new();
@@ -358,5 +358,6 @@ fn rank(delivery: &Delivery) -> u8 {
         DeliveryKind::Result => 4,
         DeliveryKind::Correction => 5,
         DeliveryKind::Task => 6,
+        DeliveryKind::Wake => 8,
     }
 }

@@ -39,6 +39,7 @@ impl Desk {
             self.expire(now, lane);
             self.remind(now, lane);
         }
+        self.let_sleep(now);
     }
 
     /// A machine that was not there for 90 days is told no more.

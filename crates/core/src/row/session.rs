@@ -36,8 +36,33 @@ pub struct Session {
     /// Served times (ms) of the last hour's tasks of agents, by the device that they came from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Vec<i64>>,
+    /// Its program is not stopped when it rests, and started again when it has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_running: bool,
+    /// A terminal has its conversation; nothing is written to it meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
+    /// Its directory was made for it, as a worktree of this repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<Stamp>,
+}
+
+/// Who has a session's conversation in a terminal, and since when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    pub by: String,
+    pub since: Stamp,
+}
+
+/// A git worktree that was made for a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree {
+    /// Absolute path of the repository that it is of.
+    pub repo: String,
+    /// The branch that was made with it.
+    pub branch: String,
 }
 
 /// The program behind a session.
@@ -189,6 +214,13 @@ pub struct Lane {
     /// The harness's own id of the conversation, once it has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// The conversation is one that began elsewhere, in a terminal: its id, instead of one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<String>,
+    /// What the conversation was begun with about itself, as a digest: a harness may go on with that
+    /// whatever a later start says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<String>,
     /// Something was written in this conversation, or may have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub used: bool,
@@ -231,10 +263,19 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// The id under which its harness is started with its conversation, on a machine of this
+    /// incarnation.
+    pub fn conversation_id(&self, incarnation: &str) -> String {
+        let ours = || crate::id::conversation_id(incarnation, self.no, self.generation);
+        self.adopted.clone().unwrap_or_else(ours)
+    }
+
     /// From here on another conversation.
     pub(crate) fn begin_anew(&mut self) {
         self.generation += 1;
         self.conversation = None;
+        self.adopted = None;
+        self.noted = None;
         self.used = false;
         self.cost_micros = 0;
         self.renew = false;

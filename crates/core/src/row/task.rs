@@ -291,6 +291,8 @@ pub enum DeliveryKind {
     Reminder,
     /// What the session owes and has asked, after its conversation was shortened or cut off.
     Recap,
+    /// Nothing: that its program runs is all that is wanted.
+    Wake,
 }
 
 /// How far a delivery is.

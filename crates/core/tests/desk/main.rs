@@ -30,6 +30,7 @@ mod outbox;
 mod owner;
 mod prompts;
 mod queue;
+mod rest;
 mod rights;
 mod say;
 mod script;

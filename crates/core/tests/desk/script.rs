@@ -9,7 +9,8 @@ use super::facts::{ask_fact, turn_fact};
 use super::line::{option, same, words};
 use super::shown;
 use shrooms_core::desk::{
-    AskReq, Asked, Done, Hand, Input, Landed, NewMade, OutboxFact, ReportReq, Request, SendReq, Target, TurnFact, Word,
+    AskReq, Asked, Done, Hand, Input, Landed, NewMade, NewSession, OutboxFact, ReportReq, Request, SendReq, Target,
+    TurnFact, Word,
 };
 use shrooms_core::name::FilesFrom;
 use shrooms_core::principal::Principal;
@@ -457,9 +458,15 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
                 takes_turns: how.contains(&"turns"),
             };
             let harness = if how.contains(&"claude") { claude } else { command };
-            Request::AddSession { by, name, harness, dir: "/tmp".into() }
+            let conversation = how.iter().find_map(|w| w.strip_prefix("adopts=")).map(str::to_string);
+            let keep_running = how.contains(&"kept");
+            let new = NewSession { keep_running, conversation, ..NewSession::new(name, harness, "/tmp") };
+            Request::AddSession { by, new: Box::new(new) }
         }
         "start" => Request::StartSession { by, name },
+        "restart" => Request::RestartSession { by, name },
+        "attach" => Request::Attach { by, name },
+        "detach" => Request::Detach { by, name },
         "rename" => Request::RenameSession { by, name, to: how[0].to_string() },
         "undo" => Request::UndoRemove { by, name },
         "new" => Request::NewConversation { by, name, cancel: how.contains(&"cancel") },

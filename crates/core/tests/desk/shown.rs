@@ -174,6 +174,7 @@ fn run(store: &Store, delivery: DeliveryNo) -> String {
         DeliveryKind::Recover => "starts, recover".to_string(),
         DeliveryKind::Say => format!("starts, said {text}"),
         DeliveryKind::Recap => "starts, recap".to_string(),
+        DeliveryKind::Wake => "starts, nothing".to_string(),
         DeliveryKind::Reminder => {
             let named: Vec<_> = d.about.iter().map(|no| store.tasks[no].id.as_str()).collect();
             format!("starts, reminder of {}", named.join(" and "))

@@ -43,7 +43,7 @@ rules! {
         say c s1 'hello'
         taken c
         idle c 'hi'
-        times 30 wait 86400                     -> nothing
+        times 30 wait 86400                     -> c:m1 is stopped
     "
 
     what_runs_beside_a_turn_is_work_until_it_runs_for_too_long "
@@ -180,7 +180,7 @@ rules! {
         session add t
         send t m1 'x'
         began t
-        wait 90000                              -> t:m1 overdue
+        wait 90000                              -> c:m1 is stopped; t:m1 overdue
         exit t 0 'done'                         -> t:m1 completed 'done'
     "
 

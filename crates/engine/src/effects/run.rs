@@ -9,7 +9,7 @@ use std::time::Duration;
 use shrooms_core::Text;
 use shrooms_core::desk::{Desk, Exit, Input, Retry, TurnFact};
 use shrooms_core::id::DeliveryNo;
-use shrooms_core::row::{Ask, Delivery, Fence, Harness, Session, Task};
+use shrooms_core::row::{Ask, Delivery, Fence, Harness, Lane, Session, Task};
 use shrooms_runner::{Ended, ExitRecord, Input as Stdin, Refusal, RunEvent, RunSpec, crash};
 use shrooms_store::LogLine;
 
@@ -34,7 +34,7 @@ pub(super) struct Rows {
     pub(super) delivery: Option<Arc<Delivery>>,
     pub(super) task: Option<Arc<Task>>,
     pub(super) ask: Option<Arc<Ask>>,
-    pub(super) generation: u32,
+    pub(super) lane: Option<Arc<Lane>>,
 }
 
 impl Rows {
@@ -44,7 +44,7 @@ impl Rows {
             session: desk.session(fence.session).cloned(),
             task: delivery.as_ref().and_then(|d| d.task).and_then(|t| desk.task(t).cloned()),
             ask: delivery.as_ref().and_then(|d| d.ask).and_then(|a| desk.ask_row(a).cloned()),
-            generation: desk.lane(fence.lane).map_or(0, |l| l.generation),
+            lane: desk.lane(fence.lane).cloned(),
             delivery,
         }
     }
@@ -52,7 +52,7 @@ impl Rows {
 
 pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, rows: Rows) {
     if let Some(session) = rows.session.clone().filter(|s| s.harness.stays()) {
-        return stream::run(inner, fence, session, rows.generation).await;
+        return stream::run(inner, fence, session, rows.lane).await;
     }
     let task = rows.task.clone();
     let fact = match prepare(inner, fence, rows).await {
@@ -206,6 +206,7 @@ pub(super) async fn not_run(inner: &Arc<Inner>, fence: Fence, ended: Ended) -> T
                 &super::lock_file(inner, fence.lane),
                 &super::lane_mark(inner, fence.lane),
                 CLEAR,
+                false,
             )
             .await;
             if let Err(error) = cleared {

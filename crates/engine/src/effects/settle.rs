@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shrooms_core::desk::{Input, Landed, TurnFact};
-use shrooms_core::id::{self, DeliveryNo};
+use shrooms_core::id::DeliveryNo;
 use shrooms_core::row::{Delivery, DeliveryKind, Fence};
 use shrooms_runner::{claude, crash};
 
@@ -23,7 +23,7 @@ const NOTHING: shrooms_runner::Trace = shrooms_runner::Trace { started: false, e
 /// The trace of what began and left no end.
 const CUT_OFF: shrooms_runner::Trace = shrooms_runner::Trace { started: true, exit: None, result: None };
 
-pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, generation: u32, written: Vec<Arc<Delivery>>) {
+pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, conversation: String, written: Vec<Arc<Delivery>>) {
     crash::point("before_settle");
     let lock = super::lock_file(inner, fence.lane);
     let mark = super::lane_mark(inner, fence.lane);
@@ -35,7 +35,7 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, generation: u32, wr
         {
             tracing::warn!(%error, "the directory of a lane cannot be made");
         }
-        match shrooms_runner::clear_leftovers(&lock, &mark, TRY).await {
+        match shrooms_runner::clear_leftovers(&lock, &mark, TRY, true).await {
             Ok(_) => {
                 let at = dir.clone();
                 match tokio::task::spawn_blocking(move || shrooms_runner::read_trace(&at)).await {
@@ -61,7 +61,7 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, generation: u32, wr
     let result = trace.result;
     let exit = trace.exit.map(|record| super::run::exit(record, result));
     let said: Vec<DeliveryNo> = written.iter().filter(|d| d.kind == DeliveryKind::Say).map(|d| d.no).collect();
-    let landed = landed(inner, fence, generation, written).await;
+    let landed = landed(inner, conversation, written).await;
     for (no, landed) in landed.iter().filter(|(no, _)| said.contains(no)) {
         let note = match landed {
             Landed::No => continue,
@@ -76,19 +76,13 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, generation: u32, wr
 
 /// What the conversation that the harness kept says of each message that was written. Read when
 /// nothing of the run is alive any more.
-async fn landed(
-    inner: &Arc<Inner>,
-    fence: Fence,
-    generation: u32,
-    written: Vec<Arc<Delivery>>,
-) -> Vec<(DeliveryNo, Landed)> {
+async fn landed(inner: &Arc<Inner>, conversation: String, written: Vec<Arc<Delivery>>) -> Vec<(DeliveryNo, Landed)> {
     if written.is_empty() {
         return Vec::new();
     }
     let numbers: Vec<DeliveryNo> = written.iter().map(|d| d.no).collect();
     let me = inner.clone();
     let read = move || -> std::io::Result<Vec<(DeliveryNo, Landed)>> {
-        let conversation = id::conversation_id(&me.incarnation, fence.lane, generation);
         let Some(dir) = &me.harnesses.claude_dir else {
             return Err(std::io::Error::other("it is not known where Claude Code keeps its conversations"));
         };

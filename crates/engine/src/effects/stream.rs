@@ -3,7 +3,7 @@
 //! through its codec; what it means is the desk's.
 
 mod seen;
-mod spec;
+pub(crate) mod spec;
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shrooms_core::desk::{Input, Retry, TurnFact};
-use shrooms_core::row::{Fence, PromptAnswer, PromptState, Session};
+use shrooms_core::row::{Fence, Lane, PromptAnswer, PromptState, Session};
 use shrooms_runner::codec::Codec;
-use shrooms_runner::{Ended, Run, RunEvent, RunSpec, WriteError, claude, crash};
+use shrooms_runner::{Ended, Run, RunEvent, WriteError, claude, companion, crash};
 use tokio::time::{Sleep, sleep};
 
 use super::run::{ANSWER, exit, lacks_something, log, not_run};
@@ -28,21 +28,30 @@ const UP: Duration = Duration::from_secs(60);
 /// A turn that was interrupted and does not stop by then is ended with its program
 /// (`spec/tasks.md`, "Cancel").
 const INTERRUPTED: Duration = Duration::from_secs(5);
+/// It prints its options in less than a second.
+const HELP: Duration = Duration::from_secs(10);
+/// Claude Code goes on with what a conversation was begun with, whatever a later start says, unless it is
+/// told this.
+const AFRESH: &str = "--system-prompt-snapshot=off";
 /// Bytes of stderr that the reason of a failed start holds.
 const WHY: usize = 1_000;
 
-pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, generation: u32) {
+pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, lane: Option<Arc<Lane>>) {
     let me = inner.clone();
     let of = session.clone();
-    let made = tokio::task::spawn_blocking(move || spec::of(&me, fence, &of, generation)).await;
+    let made = tokio::task::spawn_blocking(move || spec::of(&me, fence, &of, lane.as_deref())).await;
     let fact = match made.unwrap_or_else(|e| Err((format!("internal: {e}"), Retry::Counted))) {
-        Ok(spec) => start(inner, fence, session, spec).await,
+        Ok(made) => start(inner, fence, session, made).await,
         Err((why, retry)) => TurnFact::NeverBegan { why, retry },
     };
     inner.observe(Input::Turn(fence, fact)).await;
 }
 
-async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, mut spec: RunSpec) -> TurnFact {
+async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, made: spec::Made) -> TurnFact {
+    let spec::Made { mut spec, noted, afresh } = made;
+    if afresh && inner.renders_afresh().await {
+        spec.program.push(AFRESH.into());
+    }
     let pass = match Pass::make() {
         Ok(pass) => pass,
         Err(e) => return TurnFact::NeverBegan { why: format!("no random bits: {e}"), retry: Retry::Counted },
@@ -67,7 +76,7 @@ async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, mut spec
         inner: inner.clone(),
         fence,
         session,
-        seen: Seen::new(inner.clone(), fence),
+        seen: Seen::new(inner.clone(), fence, noted),
         codec: Box::new(claude::Claude::new()),
         held: VecDeque::new(),
         lines: VecDeque::new(),
@@ -105,6 +114,25 @@ fn never_up(driver: &Driver, record: shrooms_runner::ExitRecord) -> TurnFact {
     };
     let why = if said.is_empty() { how } else { format!("{how}: {said}") };
     TurnFact::NeverBegan { why, retry: Retry::Counted }
+}
+
+impl Inner {
+    /// Whether Claude Code can be told what is true of its session now, in a conversation that was begun
+    /// with something else. Versions that know no such option do so anyway. Asked once.
+    async fn renders_afresh(&self) -> bool {
+        let ask = async {
+            let program = std::path::Path::new(&self.harnesses.claude);
+            let said = companion::run_to_end(program, &["--help"], std::path::Path::new("/"));
+            match tokio::time::timeout(HELP, said).await {
+                Ok(Ok(Ok(help))) => help.contains("--system-prompt-snapshot"),
+                other => {
+                    tracing::warn!(?other, "Claude Code does not say which options it has");
+                    false
+                }
+            }
+        };
+        *self.afresh.get_or_init(|| ask).await
+    }
 }
 
 type Writing = Pin<Box<dyn Future<Output = Result<(), WriteError>> + Send>>;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use shrooms_core::desk::{AskReq, Done, Exit, Input, Place, Request, SendReq, Target, TurnFact};
+use shrooms_core::desk::{AskReq, Done, Exit, Input, NewSession, Place, Request, SendReq, Target, TurnFact};
 use shrooms_core::digest::Digest;
 use shrooms_core::row::{Harness, Meta, Task};
 use shrooms_core::settings::Settings;
@@ -112,7 +112,10 @@ impl Past {
         let harness =
             Harness::Command { argv: vec!["true".into()], framed: false, rerun_on_crash: false, takes_turns: false };
         let (by, name) = (Principal::Owner, name.to_string());
-        self.request(Request::AddSession { by: by.clone(), name: name.clone(), harness, dir: "/".into() });
+        self.request(Request::AddSession {
+            by: by.clone(),
+            new: Box::new(NewSession::new(name.clone(), harness, "/")),
+        });
         if stopped {
             self.request(Request::StopSession { by, name });
         }
@@ -129,7 +132,7 @@ impl Past {
     pub fn quiet(&mut self, name: &str, mid: &str) {
         let harness = Harness::Claude { model: None, auto_approve: true };
         let by = Principal::Owner;
-        self.request(Request::AddSession { by, name: name.into(), harness, dir: "/".into() });
+        self.request(Request::AddSession { by, new: Box::new(NewSession::new(name, harness, "/")) });
         self.request(Request::Send(send(name, mid)));
         let mut run = None;
         let mut written = None;

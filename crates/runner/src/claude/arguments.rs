@@ -61,10 +61,7 @@ pub enum ArgumentError {
 /// # Errors
 /// An option among the extra ones that would switch permissions off, an id that is none.
 pub fn arguments(spec: &ClaudeSpec) -> Result<Vec<String>, ArgumentError> {
-    let off = |word: &&String| word.contains("dangerously-skip-permissions") || word.contains("bypassPermissions");
-    if let Some(word) = spec.extra.iter().find(off) {
-        return Err(ArgumentError::NoQuestions(word.clone()));
-    }
+    check_extra(&spec.extra)?;
     let mut all = vec![spec.program.clone(), "-p".into()];
     // First, so that an option that takes many words ends at the next and ours are the last word.
     all.extend(spec.extra.iter().cloned());
@@ -78,16 +75,8 @@ pub fn arguments(spec: &ClaudeSpec) -> Result<Vec<String>, ArgumentError> {
     ] {
         all.push(fixed.into());
     }
-    // Always `--name=value`: no value is ever taken for an option.
-    let mut option = |name: &str, value: &str| all.push(format!("--{name}={value}"));
-    let (name, id) = match &spec.conversation {
-        Conversation::New(id) => ("session-id", id),
-        Conversation::Resume(id) => ("resume", id),
-    };
-    if !is_uuid(id) {
-        return Err(ArgumentError::Conversation(id.clone()));
-    }
-    option(name, id);
+    all.push(conversation(spec)?);
+    let mut option = |name: &str, value: &str| all.push(assigned(name, value));
     if let Some(mode) = spec.permission_mode {
         option(
             "permission-mode",
@@ -111,6 +100,45 @@ pub fn arguments(spec: &ClaudeSpec) -> Result<Vec<String>, ArgumentError> {
     spec.allowed_tools.iter().for_each(|rule| option("allowed-tools", rule));
     spec.disallowed_tools.iter().for_each(|rule| option("disallowed-tools", rule));
     Ok(all)
+}
+
+/// The command line for a person's terminal: the conversation, the model and the owner's own words; its
+/// permissions are asked there.
+///
+/// # Errors
+/// As for [`arguments`].
+pub fn in_terminal(spec: &ClaudeSpec) -> Result<Vec<String>, ArgumentError> {
+    check_extra(&spec.extra)?;
+    let mut all = vec![spec.program.clone()];
+    all.extend(spec.extra.iter().cloned());
+    all.push(conversation(spec)?);
+    all.extend(spec.model.iter().map(|model| assigned("model", model)));
+    Ok(all)
+}
+
+/// None of the owner's own words switches permissions off.
+fn check_extra(extra: &[String]) -> Result<(), ArgumentError> {
+    let off = |word: &&String| word.contains("dangerously-skip-permissions") || word.contains("bypassPermissions");
+    match extra.iter().find(off) {
+        Some(word) => Err(ArgumentError::NoQuestions(word.clone())),
+        None => Ok(()),
+    }
+}
+
+fn conversation(spec: &ClaudeSpec) -> Result<String, ArgumentError> {
+    let (name, id) = match &spec.conversation {
+        Conversation::New(id) => ("session-id", id),
+        Conversation::Resume(id) => ("resume", id),
+    };
+    match is_uuid(id) {
+        true => Ok(assigned(name, id)),
+        false => Err(ArgumentError::Conversation(id.clone())),
+    }
+}
+
+/// Always `--name=value`: no value is ever taken for an option.
+fn assigned(name: &str, value: &str) -> String {
+    format!("--{name}={value}")
 }
 
 /// 8-4-4-4-12 hexadecimal digits; also what makes an id safe in a path.

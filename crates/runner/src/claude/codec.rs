@@ -66,7 +66,10 @@ impl Codec for Claude {
                     events.push(Event::PromptWithdrawn { id: id.to_owned() });
                 }
             }
-            "control_response" if text(&line["response"], "request_id") == HELLO => events.push(Event::Ready),
+            "control_response" if text(&line["response"], "request_id") == HELLO => {
+                events.extend(wire::login(&line["response"]["response"]["account"]).map(Event::Login));
+                events.push(Event::Ready);
+            }
             "rate_limit_event" => self.limit(&line["rate_limit_info"], events),
             _ => {}
         }

@@ -34,6 +34,16 @@ pub(super) fn content_text(content: &Value) -> String {
     }
 }
 
+/// The login that it has found; `Some(None)` for none, `None` where it does not say, as with the
+/// providers of clouds, which have logins of their own.
+pub(super) fn login(account: &Value) -> Option<Option<String>> {
+    if text(account, "apiProvider") != "firstParty" {
+        return None;
+    }
+    let named = ["apiKeySource", "tokenSource"].map(|key| text(account, key));
+    Some(named.into_iter().find(|source| !source.is_empty() && *source != "none").map(str::to_owned))
+}
+
 /// What a person wants to see of what a tool is given.
 pub(super) fn tool_input(input: &Value) -> String {
     const TELLING: [&str; 7] = ["command", "file_path", "path", "pattern", "url", "query", "prompt"];

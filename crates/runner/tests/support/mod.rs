@@ -69,7 +69,7 @@ impl Place {
     }
 
     pub async fn clear(&self) -> shrooms_runner::Cleared {
-        shrooms_runner::clear_leftovers(&self.lock(), &self.mark, LONG).await.unwrap()
+        shrooms_runner::clear_leftovers(&self.lock(), &self.mark, LONG, false).await.unwrap()
     }
 
     pub fn trace(&self) -> shrooms_runner::Trace {

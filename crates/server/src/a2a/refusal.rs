@@ -40,6 +40,7 @@ fn code(refusal: &Refusal) -> ErrorCode {
         Refusal::NotYourTask { .. }
         | Refusal::NotYourAsk { .. }
         | Refusal::UpdateFromAway
+        | Refusal::NotInTerminal
         | Refusal::WrongReporter { .. }
         | Refusal::OwnersOnly { .. }
         | Refusal::DeviceMayNot { .. } => ErrorCode::NotAllowed,
@@ -52,6 +53,10 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::NoSession { .. }
         | Refusal::NoAsk { .. }
         | Refusal::NothingRuns { .. }
+        | Refusal::AtWork { .. }
+        | Refusal::Attached { .. }
+        | Refusal::NotAttached { .. }
+        | Refusal::ConversationTaken { .. }
         | Refusal::NotWaiting { .. }
         | Refusal::OpenTasks { .. }
         | Refusal::NoPrompt { .. }

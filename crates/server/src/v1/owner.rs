@@ -16,7 +16,7 @@ use crate::problem::Problem;
 
 async fn shown(app: &App, request: Request, name: &str) -> Result<Json<Session>, Problem> {
     app.engine.request(request).await?;
-    Ok(Json(Session::of(app, sessions::row(app, name).await?)))
+    Ok(Json(sessions::one(app, name).await?))
 }
 
 pub(super) async fn interrupt(

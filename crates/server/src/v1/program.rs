@@ -53,8 +53,7 @@ fn command(dir: &Path, mut argv: Vec<String>, path: &str) -> Result<Vec<String>,
         runs(&dir.join(program)).map_err(|why| Problem::bad(format!("command: '{program}' {why}")))?;
         return Ok(argv);
     }
-    let places = path.split(':').map(Path::new).filter(|p| p.is_absolute());
-    let found = places.map(|place| place.join(program)).find(|file| runs(file).is_ok());
+    let found = find(program, path);
     let found = found.as_deref().and_then(Path::to_str).ok_or_else(|| {
         Problem::bad(format!(
             "command: no program '{program}' on the daemon's search path ({path}): give its path, or ./{program} for \
@@ -65,6 +64,12 @@ fn command(dir: &Path, mut argv: Vec<String>, path: &str) -> Result<Vec<String>,
         *first = found.to_string();
     }
     Ok(argv)
+}
+
+/// The first program of this name on the search path.
+pub(super) fn find(name: &str, path: &str) -> Option<PathBuf> {
+    let places = path.split(':').map(Path::new).filter(|p| p.is_absolute());
+    places.map(|place| place.join(name)).find(|file| runs(file).is_ok())
 }
 
 fn runs(file: &Path) -> Result<(), String> {

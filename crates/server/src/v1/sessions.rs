@@ -1,22 +1,26 @@
 //! `/v1/sessions`: the sessions of this machine: listed, added, stopped, started, removed, spoken
 //! to, and what they said.
 
+mod add;
+mod beside;
+
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
 use shrooms_core::desk::Request;
-use shrooms_core::name::check_session_name;
+use shrooms_core::refusal::when;
 use shrooms_core::rights::Action;
 use shrooms_core::row::{Harness, SessionState};
-use shrooms_core::{Kind, Refusal, Text, near, refusal, text};
+use shrooms_core::{Refusal, Text, near, text};
 use shrooms_engine::SessionRow;
 
-use super::input::{Asked, Body, Nothing, Part, message_id, model, within};
-use super::program;
+use super::input::{Asked, Body, Nothing, Part, message_id, within};
 use crate::app::{App, Caller};
 use crate::problem::Problem;
+pub(super) use add::add;
+use beside::Beside;
 
 /// A session as everybody is shown it, and as other machines' daemons show theirs.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,6 +59,17 @@ pub(super) struct Session {
     tasks_open: u32,
     #[serde(default)]
     tasks_waiting: u32,
+    /// Its program is there, at work or not.
+    #[serde(default)]
+    running: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keep_running: bool,
+    /// The branch of the worktree that was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// What its owner should know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
     #[serde(default)]
     created: String,
 }
@@ -80,14 +95,16 @@ impl Session {
         let machine_over = machine_micros > 0 && spent(row.machine_spent) >= machine_micros;
         let held = match (&row.paused, row.lane.limited) {
             (Some(by), _) => Some(format!("everything is paused, by {by}")),
-            (_, Some(until)) => Some(format!("its account is at its limit until {}", refusal::when(until))),
+            (_, Some(until)) => Some(format!("its account is at its limit until {}", when(until))),
             _ if over => Some("its daily spend cap is reached".to_string()),
             _ if machine_over => Some("the machine's daily spend cap is reached".to_string()),
             _ => Some(row.lane.waits_for.clone()).filter(|w| !w.is_empty()),
         };
+        let attached = row.session.attached.as_ref().map(|a| format!("to a terminal since {}", when(a.since.wall)));
         let (state, why) = match &row.session.state {
             SessionState::Stopped { why } => ("stopped", Some(why.clone())),
             SessionState::Removed => ("stopped", Some("removed".to_string())),
+            SessionState::Ready if attached.is_some() => ("attached", attached),
             SessionState::Ready if row.prompts > 0 => ("waiting", Some("for an answer: prompt list".to_string())),
             SessionState::Ready if row.works => ("working", held),
             SessionState::Ready => ("idle", held),
@@ -111,6 +128,10 @@ impl Session {
             accept_files_from: row.session.accept_files_from,
             spent_usd: Some(spent(row.session.spent)).filter(|m| *m > 0).map(|m| m as f64 / 1e6),
             daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
+            running: row.lane.turn.is_some(),
+            keep_running: row.session.keep_running,
+            branch: row.session.worktree.map(|w| w.branch),
+            warning: None,
             tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
             tasks_waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             created: Timestamp(row.session.created.wall).to_string(),
@@ -121,12 +142,25 @@ impl Session {
 /// All of this machine's, by name.
 pub(super) async fn own(app: &App) -> Result<Vec<Session>, Problem> {
     let rows = app.engine.read(|r| r.sessions()).await?;
-    Ok(rows.into_iter().map(|row| Session::of(app, row)).collect())
+    let beside = Beside::of(&rows);
+    Ok(rows.into_iter().map(|row| Session { warning: beside.warning(&row), ..Session::of(app, row) }).collect())
+}
+
+/// One of them as it is shown.
+pub(super) async fn one(app: &App, name: &str) -> Result<Session, Problem> {
+    let rows = app.engine.read(|r| r.sessions()).await?;
+    let beside = Beside::of(&rows);
+    let row = found(app, rows, name)?;
+    Ok(Session { warning: beside.warning(&row), ..Session::of(app, row) })
 }
 
 /// The one of this name, or who was perhaps meant.
 pub(super) async fn row(app: &App, name: &str) -> Result<SessionRow, Problem> {
-    let mut rows = app.engine.read(|r| r.sessions()).await?;
+    let rows = app.engine.read(|r| r.sessions()).await?;
+    found(app, rows, name)
+}
+
+fn found(app: &App, mut rows: Vec<SessionRow>, name: &str) -> Result<SessionRow, Problem> {
     let at = rows.iter().position(|r| r.session.name == name).ok_or_else(|| Refusal::NoSession {
         name: text::cut(name, 80),
         machine: app.engine.machine(),
@@ -163,95 +197,7 @@ pub(super) struct Agent {
 }
 
 pub(super) async fn get(State(app): State<App>, Part(name): Part) -> Result<Json<Session>, Problem> {
-    Ok(Json(Session::of(&app, row(&app, &name).await?)))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct New {
-    name: String,
-    dir: String,
-    harness: Option<String>,
-    #[serde(default)]
-    command: Vec<String>,
-    #[serde(default)]
-    framed: bool,
-    #[serde(default)]
-    rerun_on_crash: bool,
-    #[serde(default)]
-    auto_approve: bool,
-    model: Option<String>,
-}
-
-impl New {
-    /// What it runs; the program of the owner's choice is checked, and Claude Code must be there.
-    async fn harness(self, app: &App) -> Result<(Harness, String), Problem> {
-        let kind = kind(self.harness.as_deref(), app.config.allow_scripted)?;
-        let claude = kind == HarnessKind::Claude;
-        match (claude, self.command.is_empty()) {
-            (true, false) => return Err(Problem::bad("command: Claude Code takes none")),
-            (false, _) if self.auto_approve => return Err(Problem::bad("auto_approve: a command asks for nothing")),
-            (false, _) if self.model.is_some() => return Err(Problem::bad("model: a command has none")),
-            _ => {}
-        }
-        let command = if claude { vec![app.config.claude.clone()] } else { self.command };
-        let model = model(self.model)?.filter(|m| !m.is_empty());
-        let (config, dir) = (app.config.clone(), self.dir);
-        let checked = tokio::task::spawn_blocking(move || program::check(&dir, command, &config.path)).await;
-        let checked =
-            checked.map_err(|e| Problem::new(Kind::Internal, format!("the check of files broke off: {e}")))?;
-        let checked = checked.map_err(|problem| match claude && problem.detail.starts_with("command:") {
-            true => Problem::bad(format!(
-                "harness: Claude Code is not there ('{}'): install it (https://code.claude.com), or start the daemon \
-                 with --claude PATH",
-                app.config.claude
-            )),
-            false => problem,
-        })?;
-        let harness = match kind {
-            HarnessKind::Claude => Harness::Claude { model, auto_approve: self.auto_approve },
-            HarnessKind::Command | HarnessKind::Scripted => Harness::Command {
-                argv: checked.argv,
-                framed: self.framed,
-                rerun_on_crash: self.rerun_on_crash,
-                takes_turns: kind == HarnessKind::Scripted,
-            },
-        };
-        Ok((harness, checked.dir))
-    }
-}
-
-/// A harness that a session can be made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HarnessKind {
-    Command,
-    Scripted,
-    Claude,
-}
-
-pub(super) async fn add(
-    State(app): State<App>,
-    Extension(Caller(by)): Extension<Caller>,
-    Body(new): Body<New>,
-) -> Result<(StatusCode, Json<Session>), Problem> {
-    check_session_name(&new.name)?;
-    let name = new.name.clone();
-    let (harness, dir) = new.harness(&app).await?;
-    app.engine.request(Request::AddSession { by, name: name.clone(), harness, dir }).await?;
-    Ok((StatusCode::CREATED, Json(Session::of(&app, row(&app, &name).await?))))
-}
-
-/// The harness of this name.
-fn kind(harness: Option<&str>, allow_scripted: bool) -> Result<HarnessKind, Problem> {
-    match harness.unwrap_or("command") {
-        "command" => Ok(HarnessKind::Command),
-        "claude" => Ok(HarnessKind::Claude),
-        "scripted" if allow_scripted => Ok(HarnessKind::Scripted),
-        other => {
-            let other = text::cut(other, 40);
-            Err(Problem::bad(format!("harness: '{other}' is not in this version: it can be command or claude")))
-        }
-    }
+    Ok(Json(one(&app, &name).await?))
 }
 
 pub(super) async fn remove(
@@ -270,7 +216,7 @@ pub(super) async fn stop(
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Json<Session>, Problem> {
     app.engine.request(Request::StopSession { by, name: name.clone() }).await?;
-    Ok(Json(Session::of(&app, row(&app, &name).await?)))
+    Ok(Json(one(&app, &name).await?))
 }
 
 pub(super) async fn start(
@@ -280,7 +226,7 @@ pub(super) async fn start(
     Body(Nothing {}): Body<Nothing>,
 ) -> Result<Json<Session>, Problem> {
     app.engine.request(Request::StartSession { by, name: name.clone() }).await?;
-    Ok(Json(Session::of(&app, row(&app, &name).await?)))
+    Ok(Json(one(&app, &name).await?))
 }
 
 /// A person's words.
@@ -359,22 +305,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_harness_is_taken_only_if_it_is_in_this_version() {
-        for (harness, scripted, want) in [
-            (None, false, Some(HarnessKind::Command)),
-            (Some("command"), false, Some(HarnessKind::Command)),
-            (Some("scripted"), true, Some(HarnessKind::Scripted)),
-            (Some("scripted"), false, None),
-            (Some("claude"), false, Some(HarnessKind::Claude)),
-            (Some("codex"), true, None),
-        ] {
-            let got = kind(harness, scripted);
-            assert_eq!(got.as_ref().ok().copied(), want, "{harness:?}");
-            assert!(got.is_ok() || got.unwrap_err().detail.contains("not in this version"));
-        }
-    }
-
-    #[test]
     fn a_session_is_shown_with_what_it_does() {
         let shown = |state: SessionState, turn: Option<i64>, waits_for: &str| {
             let row = SessionRow {
@@ -396,6 +326,9 @@ mod tests {
                     fresh_by_agents: false,
                     accept_files_from: Vec::new(),
                     asked: Default::default(),
+                    keep_running: false,
+                    attached: None,
+                    worktree: None,
                     removed: None,
                 },
                 lane: Lane {
@@ -404,6 +337,8 @@ mod tests {
                     kind: LaneKind::Main,
                     generation: 0,
                     conversation: None,
+                    adopted: None,
+                    noted: None,
                     used: false,
                     renew: false,
                     limited: None,

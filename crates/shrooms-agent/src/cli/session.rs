@@ -2,12 +2,15 @@
 //! Must not know what a verb does.
 
 mod add;
+mod attach;
+mod conversations;
 mod interrupt;
 mod list;
 mod log;
 mod new;
 mod remove;
 mod rename;
+mod restart;
 mod say;
 mod set;
 mod start;
@@ -20,7 +23,7 @@ use shrooms_core::name::check_session_name;
 
 use crate::api::{self, Session};
 use crate::context::Context;
-use crate::report::{Exit, Failure};
+use crate::report::{self, Exit, Failure};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
@@ -36,6 +39,9 @@ pub enum Verb {
     Set(set::Args),
     New(new::Args),
     Interrupt(interrupt::Args),
+    Restart(restart::Args),
+    Attach(attach::Args),
+    Conversations(conversations::Args),
 }
 
 pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
@@ -52,6 +58,9 @@ pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
         Verb::Set(args) => set::run(args, context).await,
         Verb::New(args) => new::run(args, context).await,
         Verb::Interrupt(args) => interrupt::run(args, context).await,
+        Verb::Restart(args) => restart::run(args, context).await,
+        Verb::Attach(args) => attach::run(args, context).await,
+        Verb::Conversations(args) => conversations::run(args, context).await,
     }
 }
 
@@ -64,6 +73,9 @@ fn name(text: &str) -> Result<String, Refusal> {
 fn show(answer: &Value, context: &Context) -> Result<Exit, Failure> {
     let session: Session = api::read(answer)?;
     context.out.show(answer, |_| line(&session))?;
+    for note in session.warning.iter().chain(&session.notes) {
+        report::note(note);
+    }
     Ok(Exit::Done)
 }
 

@@ -1,11 +1,12 @@
 //! One machine of a lab: a daemon with a home of its own, its command line and its API.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ pub struct Machine {
     mesh: PathBuf,
     claude: String,
     model: String,
+    /// Its environment leads to a login.
+    login: bool,
     child: Option<Child>,
 }
 
@@ -41,8 +44,19 @@ impl Machine {
             mesh: mesh.to_path_buf(),
             claude: claude.to_string(),
             model: model.to_string(),
+            login: true,
             child: None,
         }
+    }
+
+    /// From its next start on its Claude Code is this program.
+    pub fn claude(&mut self, program: &Path) {
+        self.claude = program.display().to_string();
+    }
+
+    /// Whether its Claude Code will find a login, from its next start on.
+    pub fn login(&mut self, there: bool) {
+        self.login = there;
     }
 
     pub fn start(&mut self) {
@@ -67,26 +81,56 @@ impl Machine {
             .args(["--mesh", &format!("file:{}", self.mesh.display()), "--me", &self.name])
             .args(["--claude", &self.claude, "--stop-grace", "0.5"])
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &self.home)
-            .env("TMPDIR", self.home.with_file_name(format!("{}-tmp", self.name)))
-            .env("CLAUDE_CODE_TMPDIR", self.home.with_file_name(format!("{}-tmp", self.name)))
-            .env("CLAUDE_CONFIG_DIR", self.home.join(".claude"))
-            .env("ANTHROPIC_BASE_URL", &self.model)
-            .envs([
-                ("ANTHROPIC_API_KEY", "dummy"),
-                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-                ("CLAUDE_CODE_MAX_RETRIES", "1"),
-                ("DISABLE_AUTOUPDATER", "1"),
-                ("SHROOMS_AGENT_LOG", "debug"),
-                ("SHROOMS_CRASH_AT", crash_at),
-            ])
+            .envs(self.person())
+            .envs([("SHROOMS_AGENT_LOG", "debug"), ("SHROOMS_CRASH_AT", crash_at)])
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)
             .process_group(0)
             .spawn();
         self.child = Some(child.unwrap());
+    }
+
+    /// The environment of this machine's person.
+    fn person(&self) -> Vec<(&'static str, OsString)> {
+        let tmp = self.home.with_file_name(format!("{}-tmp", self.name)).into_os_string();
+        let mut all = vec![
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("HOME", self.home.clone().into_os_string()),
+            ("TMPDIR", tmp.clone()),
+            ("CLAUDE_CODE_TMPDIR", tmp),
+            ("CLAUDE_CONFIG_DIR", self.home.join(".claude").into_os_string()),
+            ("ANTHROPIC_BASE_URL", self.model.clone().into()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+            ("CLAUDE_CODE_MAX_RETRIES", "1".into()),
+            ("DISABLE_AUTOUPDATER", "1".into()),
+        ];
+        all.extend(self.login.then(|| ("ANTHROPIC_API_KEY", "dummy".into())));
+        all
+    }
+
+    /// The command line in a terminal of this machine's person: the programs that it runs find what
+    /// theirs find.
+    pub fn in_terminal(&self, args: &[&str]) -> Said {
+        let output = Command::new(PROGRAM)
+            .args(args)
+            .current_dir("/")
+            .env_clear()
+            .envs(self.person())
+            .env("SHROOMS_AGENT_STATE", &self.state)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        said(&output)
+    }
+
+    /// Claude Code itself, run by hand where the sessions work; what it says.
+    pub fn alone(&self, args: &[&str]) -> String {
+        let run =
+            Command::new(&self.claude).args(args).current_dir(&self.work).env_clear().envs(self.person()).output();
+        let said = said(&run.unwrap());
+        assert_eq!(said.code, 0, "{said:?}");
+        said.out
     }
 
     /// kill -9, and the wait for its end.
@@ -147,12 +191,7 @@ impl Machine {
             .spawn()
             .unwrap();
         child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        Said {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        said(&child.wait_with_output().unwrap())
     }
 
     pub fn get(&self, path: &str) -> Answer {
@@ -279,5 +318,13 @@ impl Machine {
         let answer = self.get(&format!("/v1/tasks/{}?wait={}", http::segment(id), SOON.as_secs()));
         assert_eq!(answer.status, 200, "task {id}: {}", answer.body);
         answer.json()["task"].clone()
+    }
+}
+
+fn said(output: &Output) -> Said {
+    Said {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout.clone()).unwrap(),
+        err: String::from_utf8(output.stderr.clone()).unwrap(),
     }
 }

@@ -17,9 +17,11 @@ mod http;
 #[allow(dead_code, reason = "the daemon's tests use all of it")]
 mod place;
 
+mod added;
 mod asker_cut;
 mod both;
 mod cut;
+mod ends;
 mod example;
 mod heard;
 mod killed;
@@ -30,6 +32,8 @@ mod machine;
 mod model;
 mod prompts;
 mod quiet;
+mod rests;
 mod seen;
 mod states;
+mod terminals;
 mod worker_cut;

@@ -1,6 +1,6 @@
 //! Everybody who is no program: the owner on each machine, and agents of other devices.
 
-use shrooms_core::desk::{Hand, Request, SendReq, Word};
+use shrooms_core::desk::{Hand, NewSession, Request, SendReq, Word};
 use shrooms_core::principal::Principal;
 use shrooms_core::row::{AskBy, Gate, Harness, PromptAnswer, Proof, SessionSet};
 use shrooms_core::text::Text;
@@ -29,7 +29,7 @@ impl Sim {
             Mood::Quiet if self.dice.one_in(2) => Behaviour::Silent,
             _ => behaves,
         };
-        let add = Request::AddSession { by: Principal::Owner, name: name.into(), harness, dir: "/tmp".into() };
+        let add = Request::AddSession { by: Principal::Owner, new: Box::new(NewSession::new(name, harness, "/tmp")) };
         if self.request(m, add).is_ok() {
             let lane = self.machines[m].world.desk.session_by_name(name).expect("the session that was added").lane;
             self.machines[m].behaves.insert(lane, behaves);

@@ -33,13 +33,15 @@ pub(super) struct Seen {
     /// Names and inputs of tools that are being used, by the id of the use.
     tools: BTreeMap<String, (String, String)>,
     conversation: Option<String>,
+    /// What a conversation that this run begins is begun with about itself.
+    noted: Option<String>,
     task: Option<Arc<Task>>,
     /// What its model says from here on is another message of it.
     said_one: bool,
 }
 
 impl Seen {
-    pub(super) fn new(inner: Arc<Inner>, fence: Fence) -> Seen {
+    pub(super) fn new(inner: Arc<Inner>, fence: Fence, noted: Option<String>) -> Seen {
         Seen {
             inner,
             fence,
@@ -49,6 +51,7 @@ impl Seen {
             written: BTreeMap::new(),
             tools: BTreeMap::new(),
             conversation: None,
+            noted,
             task: None,
             said_one: false,
         }
@@ -106,12 +109,15 @@ impl Seen {
     pub(super) async fn event(&mut self, event: Event) -> Option<String> {
         match event {
             Event::Ready => self.up = true,
+            Event::Login(Some(_)) => {}
+            Event::Login(None) => self.log("note", "Claude Code is not logged in: run it once yourself (claude)"),
             Event::Started { conversation, model, .. } => {
                 self.works = true;
                 if self.conversation.as_ref() != Some(&conversation) {
                     tracing::debug!(model, conversation, "a conversation goes on");
                     self.conversation = Some(conversation.clone());
-                    self.tell(TurnFact::Conversation { id: conversation }).await;
+                    let noted = self.noted.take();
+                    self.tell(TurnFact::Conversation { id: conversation, noted }).await;
                 }
                 self.tell(TurnFact::Busy).await;
             }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use shrooms_core::desk::Retry;
-use shrooms_core::row::{Fence, Harness, Session};
-use shrooms_core::{id, words};
+use shrooms_core::digest::Digest;
+use shrooms_core::row::{Fence, Harness, Lane, Session};
+use shrooms_core::words;
 use shrooms_runner::claude::{self, ClaudeSpec, Conversation, PermissionMode};
 use shrooms_runner::{Input as Stdin, RunSpec};
 
@@ -34,12 +35,22 @@ const COMPETING: [&str; 9] = [
 /// one more.
 const TOOL_TIMEOUT_MS: u32 = 660_000;
 
-pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32) -> Result<RunSpec, (String, Retry)> {
+/// A start of it.
+pub(super) struct Made {
+    pub(super) spec: RunSpec,
+    /// A digest of what it is told about itself, where it begins its conversation with that.
+    pub(super) noted: Option<String>,
+    /// Its conversation was begun with something else: it is to be told anew.
+    pub(super) afresh: bool,
+}
+
+pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, lane: Option<&Lane>) -> Result<Made, (String, Retry)> {
     let counted = |why: String| (why, Retry::Counted);
     let Harness::Claude { model, .. } = &session.harness else {
         return Err(counted("its harness is not in this version".into()));
     };
-    let conversation = id::conversation_id(&inner.incarnation, fence.lane, generation);
+    let lane = lane.ok_or_else(|| counted("its conversation is gone".into()))?;
+    let conversation = lane.conversation_id(&inner.incarnation);
     let dir = inner.harnesses.claude_dir.as_ref();
     let dir = dir.ok_or_else(|| counted("set HOME: Claude Code keeps its conversations there".into()))?;
     let file = claude::conversation_file(dir, &conversation)
@@ -48,16 +59,17 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32
         Some(_) => Conversation::Resume(conversation),
         None => Conversation::New(conversation),
     };
+    let note = words::note(&inner.machine(), &session.name);
+    let digest = Digest::of([note.as_bytes()]).short(16);
+    // Of one that was begun before this was written down, it is taken for the same.
+    let afresh = file.is_some() && lane.noted.as_ref().map_or(lane.adopted.is_some(), |noted| *noted != digest);
+    let noted = file.is_none().then_some(digest);
     let spec = ClaudeSpec {
-        program: inner.harnesses.claude.clone(),
-        conversation,
-        model: model.clone(),
-        append_system_prompt: Some(words::note(&inner.machine(), &session.name)),
+        append_system_prompt: Some(note),
         mcp_config: Some(mcp(inner, session)),
         allowed_tools: UNASKED.iter().map(|tool| format!("{TOOLS}{tool}")).collect(),
         disallowed_tools: COMPETING.iter().map(ToString::to_string).collect(),
-        permission_mode: Some(PermissionMode::Ask),
-        extra: Vec::new(),
+        ..plain(inner, model.clone(), conversation)
     };
     let program = claude::arguments(&spec).map_err(|e| counted(e.to_string()))?;
     let dir = super::super::run_dir(inner, fence.lane, fence.turn);
@@ -65,7 +77,7 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32
         let retry = if is_full(&e) { Retry::Disk } else { Retry::Counted };
         (format!("cannot make {}: {e}", dir.display()), retry)
     })?;
-    Ok(RunSpec {
+    let spec = RunSpec {
         dir,
         lock: super::super::lock_file(inner, fence.lane),
         mark: super::super::run_mark(inner, &fence),
@@ -76,10 +88,31 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32
             ("SHROOMS_AGENT_STATE".to_string(), inner.state.display().to_string()),
             ("MCP_TOOL_TIMEOUT".to_string(), TOOL_TIMEOUT_MS.to_string()),
         ]),
-        env_remove: OURS.iter().chain(&claude::NOT_INHERITED).map(ToString::to_string).collect(),
+        env_remove: not_inherited(),
         stdin: Stdin::Stream,
         grace_ms: u64::try_from(inner.grace.as_millis()).unwrap_or(shrooms_runner::DEFAULT_GRACE_MS),
-    })
+    };
+    Ok(Made { spec, noted, afresh })
+}
+
+/// Claude Code in a conversation, with what is the session's own and nothing of ours.
+pub(crate) fn plain(inner: &Inner, model: Option<String>, conversation: Conversation) -> ClaudeSpec {
+    ClaudeSpec {
+        program: inner.harnesses.claude.clone(),
+        conversation,
+        model,
+        append_system_prompt: None,
+        mcp_config: None,
+        allowed_tools: Vec::new(),
+        disallowed_tools: Vec::new(),
+        permission_mode: Some(PermissionMode::Ask),
+        extra: Vec::new(),
+    }
+}
+
+/// Variables of the daemon's that no program of a session is given.
+pub(crate) fn not_inherited() -> Vec<String> {
+    OURS.iter().chain(&claude::NOT_INHERITED).map(ToString::to_string).collect()
 }
 
 /// The server of our tools. It knows its session by its ancestry; nothing secret is in here.

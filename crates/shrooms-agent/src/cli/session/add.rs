@@ -13,13 +13,16 @@ use crate::report::{Exit, Failure};
 #[command(after_help = "\
 Examples:
   shrooms-agent session add review --harness claude --dir ~/webapp
+  shrooms-agent session add fix --harness claude --dir ~/webapp --worktree
+  shrooms-agent session add old --resume 8f4d21a0-1c9e-4f6e-9a53-0b1d1f1f7a55
   shrooms-agent session add tests --dir ~/webapp -- make test
   shrooms-agent session add ask --framed -- my-agent --stdin
   shrooms-agent session add shell -- sh -c 'cd sub && ./run.sh'
 
 Claude Code works in DIR, in one conversation that goes on over all its tasks. It asks before it uses a
 tool that its settings do not allow: the questions wait in `prompt list`, and --auto-approve answers
-permissions by itself. Log in once with the program itself (claude), as the user the daemon runs as.
+permissions by itself. Log in once with the program itself (claude), as the user the daemon runs as. It is
+started once for a trial, so that what could never work is refused now.
 
 A command is run in DIR, once for each task: the request is its standard input, SHROOMS_TASK and
 SHROOMS_SENDER say which task and from whom. Exit code 0 is done, any other is failed; what it prints
@@ -40,6 +43,18 @@ pub struct Args {
     /// The model (claude) [default: by its settings]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// Keep its program running also when it has nothing to do (claude)
+    #[arg(long)]
+    keep_running: bool,
+    /// Go on with a conversation that began in a terminal (claude); `session conversations` lists them
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+    /// Make a git worktree for it, of the repository that DIR is in
+    #[arg(long)]
+    worktree: bool,
+    /// The worktree's branch; one that is there is checked out [default: a new one, shrooms/NAME]
+    #[arg(long, value_name = "BRANCH", requires = "worktree")]
+    branch: Option<String>,
     /// Give the command also who asks and how to finish, not the request alone
     #[arg(long)]
     framed: bool,
@@ -54,7 +69,8 @@ pub struct Args {
 #[derive(Serialize)]
 struct Body<'a> {
     name: &'a str,
-    dir: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dir: Option<&'a str>,
     harness: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     command: &'a [String],
@@ -63,26 +79,45 @@ struct Body<'a> {
     auto_approve: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
+    keep_running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resume: Option<&'a str>,
+    worktree: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
-    let harness = args.harness.as_deref().unwrap_or("command");
+    let usual = if args.resume.is_some() { "claude" } else { "command" };
+    let harness = args.harness.as_deref().unwrap_or(usual);
     if args.command.is_empty() && harness != "claude" {
         let example = context.place.command(&format!("session add {}", args.name));
         return Err(Failure::new("what is to work behind the session? Give a command after --, or --harness claude")
             .hint(format!("for example: {example} --harness claude, or: {example} --dir ~/webapp -- make test")));
     }
-    let dir = absolute(&args.dir.unwrap_or_default())?;
-    let no_text = || Failure::new(format!("the directory's name is not text in UTF-8: {}", dir.display()));
+    // A conversation goes on where it began, unless told otherwise.
+    let dir = match (args.dir, &args.resume) {
+        (None, Some(_)) => None,
+        (dir, _) => Some(absolute(&dir.unwrap_or_default())?),
+    };
+    let text = |dir: &PathBuf| -> Result<String, Failure> {
+        let no_text = || Failure::new(format!("the directory's name is not text in UTF-8: {}", dir.display()));
+        Ok(dir.to_str().ok_or_else(no_text)?.to_string())
+    };
+    let dir = dir.as_ref().map(text).transpose()?;
     let body = Body {
         name: &args.name,
-        dir: dir.to_str().ok_or_else(no_text)?,
+        dir: dir.as_deref(),
         harness,
         command: &args.command,
         framed: args.framed,
         rerun_on_crash: args.rerun_on_crash,
         auto_approve: args.auto_approve,
         model: args.model.as_deref(),
+        keep_running: args.keep_running,
+        resume: args.resume.as_deref(),
+        worktree: args.worktree,
+        branch: args.branch.as_deref(),
     };
     super::show(&context.post("/v1/sessions", &body).await?, context)
 }
