@@ -50,6 +50,7 @@ impl Sim {
         let by = Principal::Owner;
         let _ = self.request(m, Request::Resume { by: by.clone() });
         for (name, _) in &sessions {
+            let _ = self.request(m, Request::Detach { by: by.clone(), name: name.clone() });
             let _ = self.request(m, Request::StartSession { by: by.clone(), name: name.clone() });
         }
         self.answer_prompts(m, true);

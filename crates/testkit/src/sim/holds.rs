@@ -172,6 +172,8 @@ impl Sim {
             }
             let stalled = self.machines[m].world.store.events.iter().filter(|e| e.state == "stalled").count();
             (0..stalled).for_each(|_| self.seen.count("task stalled"));
+            let rested = self.machines[m].world.store.events.iter().filter(|e| e.state == "rests").count();
+            (0..rested).for_each(|_| self.seen.count("a program rested"));
         }
     }
 }

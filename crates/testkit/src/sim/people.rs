@@ -29,7 +29,9 @@ impl Sim {
             Mood::Quiet if self.dice.one_in(2) => Behaviour::Silent,
             _ => behaves,
         };
-        let add = Request::AddSession { by: Principal::Owner, new: Box::new(NewSession::new(name, harness, "/tmp")) };
+        let keep_running = stays && self.dice.one_in(4);
+        let new = NewSession { keep_running, ..NewSession::new(name, harness, "/tmp") };
+        let add = Request::AddSession { by: Principal::Owner, new: Box::new(new) };
         if self.request(m, add).is_ok() {
             let lane = self.machines[m].world.desk.session_by_name(name).expect("the session that was added").lane;
             self.machines[m].behaves.insert(lane, behaves);
@@ -112,9 +114,21 @@ impl Sim {
                 let to = self.dice.pick(SESSIONS).unwrap().to_string();
                 Request::RenameSession { by, name: name.into(), to }
             }
+            // Seldom where much is asked: what they hold up would not be reached.
+            (38..41, _) if matches!(self.mood, Mood::Asking | Mood::Prompting) && !self.dice.one_in(4) => return,
+            (38, _) if self.dice.one_in(3) => Request::RestartSession { by, name: name.into() },
+            (39, _) if self.dice.one_in(4) => Request::Attach { by, name: name.into() },
+            (39..41, _) => Request::Detach { by, name: name.into() },
             _ => return,
         };
-        let _ = self.request(m, request);
+        let what = match request {
+            Request::RestartSession { .. } => Some("a session was restarted"),
+            Request::Attach { .. } => Some("a terminal had a conversation"),
+            _ => None,
+        };
+        if self.request(m, request).is_ok() {
+            what.into_iter().for_each(|what| self.seen.count(what));
+        }
     }
 
     fn let_begin_afresh(&mut self, m: usize, name: &str, may: bool) {

@@ -109,7 +109,11 @@ impl Sim {
     pub(super) fn take(&mut self, at: At) {
         let (announced, stored) = (self.dice.one_in(2), self.dice.one_in(2));
         let Some((message, attempt)) = self.program(at).inbox.pop_front() else { return };
-        let task = self.machines[at.0].world.store.deliveries[&message.0].task;
+        let store = &self.machines[at.0].world.store;
+        let (task, kind) = (store.deliveries[&message.0].task, store.deliveries[&message.0].kind);
+        if kind == DeliveryKind::Wake {
+            return self.woken(at, message.0, attempt);
+        }
         let p = self.program(at);
         p.pipe.extend((announced && !p.works).then_some(TurnFact::Busy));
         p.pipe.push_back(TurnFact::Taken { delivery: message.0, attempt });
@@ -125,6 +129,9 @@ impl Sim {
     fn refuse(&mut self, at: At) {
         let Some(((delivery, _), attempt)) = self.program(at).inbox.pop_front() else { return };
         let kind = self.machines[at.0].world.store.deliveries[&delivery].kind;
+        if kind == DeliveryKind::Wake {
+            return self.woken(at, delivery, attempt);
+        }
         let empty = kind == DeliveryKind::Recap && self.dice.one_in(2);
         let p = self.program(at);
         p.pipe.push_back(match empty {
@@ -135,6 +142,16 @@ impl Sim {
             p.rest();
         }
         self.seen.count("refused");
+    }
+
+    /// That it runs is all that was wanted.
+    fn woken(&mut self, at: At, delivery: DeliveryNo, attempt: u32) {
+        let p = self.program(at);
+        p.pipe.push_back(TurnFact::NotNeeded { delivery, attempt });
+        if !p.works {
+            p.rest();
+        }
+        self.seen.count("woken for nothing");
     }
 
     /// One thing in the run of a command.
