@@ -18,6 +18,7 @@ mod follow;
 mod hub;
 mod live;
 mod progress;
+mod view;
 mod wording;
 
 pub use clock::{Source, SystemClock};

@@ -89,6 +89,8 @@ pub enum Request {
         name: String,
         harness: Harness,
         dir: String,
+        /// What is set of it from the beginning.
+        set: SessionSet,
     },
     StopSession {
         by: Principal,
@@ -435,6 +437,8 @@ pub struct Loaded {
     pub of_ask: Option<Message>,
     /// The ended task that the request, or that message, names.
     pub task: Option<Arc<Task>>,
+    /// The session of that task, or of that prompt.
+    pub session: Option<Session>,
     /// The id that a new task would have is taken by one that has ended.
     pub id_taken: bool,
     /// The ask that the request names.

@@ -8,7 +8,9 @@ use crate::name::check_session_name;
 use crate::principal::Principal;
 use crate::refusal::{Refusal, allows};
 use crate::rights::Action;
-use crate::row::{DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionState, TurnState};
+use crate::row::{
+    DeliveryState, Ending, EventKind, Harness, Lane, LaneKind, Session, SessionSet, SessionState, TurnState,
+};
 use crate::text::Text;
 use crate::time::Now;
 
@@ -22,6 +24,7 @@ impl Desk {
         name: String,
         harness: Harness,
         dir: String,
+        set: &SessionSet,
     ) -> Result<Done, Refusal> {
         self.owners_only(by, "adding a session")?;
         check_session_name(&name)?;
@@ -31,23 +34,11 @@ impl Desk {
         if self.sessions.len() >= MAX_SESSIONS {
             return Err(Refusal::TooManySessions { sessions: self.sessions.len() });
         }
+        set.check(&harness)?;
         let uid = SessionUid(self.next());
         let lane = LaneNo(self.next());
-        let row = Session {
-            uid,
-            name: name.clone(),
-            harness,
-            dir,
-            state: SessionState::Ready,
-            lane,
-            created: now.stamp(),
-            daily_micros: 0,
-            spent: (0, 0),
-            fresh_by_agents: false,
-            accept_files_from: Vec::new(),
-            asked: Default::default(),
-            removed: None,
-        };
+        let mut row = Session::new(uid, name.clone(), harness, dir, lane, now.stamp());
+        set.apply(&mut row);
         self.insert_lane(Lane {
             no: lane,
             session: uid,
@@ -70,6 +61,10 @@ impl Desk {
         });
         self.sessions.insert(uid, row);
         self.index.names.insert(name.clone(), uid);
+        self.line_by(uid, "added", by);
+        for (setting, value) in set.values() {
+            self.line_by(uid, &format!("{setting}: {value}"), by);
+        }
         self.event(now, EventKind::Session, Some(&name), None, "added", "");
         self.session_done(uid, &name)
     }
@@ -81,6 +76,7 @@ impl Desk {
         let said = why.clone();
         self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why });
         self.stop_turn(now, session.lane);
+        self.line_by(session.uid, "stopped", by);
         self.event(now, EventKind::Session, Some(name), None, "stopped", &said);
         self.session_done(session.uid, name)
     }
@@ -89,6 +85,7 @@ impl Desk {
         self.owners_only(by, "starting a session")?;
         let session = self.find_session(name)?;
         self.sessions.edit(session.uid, |s| s.state = SessionState::Ready);
+        self.line_by(session.uid, "started", by);
         self.event(now, EventKind::Session, Some(name), None, "started", "");
         self.advance(now, session.lane);
         self.session_done(session.uid, name)
@@ -120,6 +117,7 @@ impl Desk {
             self.forget_telling(now, no);
         }
         self.stop_turn(now, session.lane);
+        self.line_by(session.uid, "removed", by);
         self.event(now, EventKind::Session, Some(name), None, "removed", "");
         self.session_done(session.uid, name)
     }

@@ -34,6 +34,7 @@ mod rights;
 mod say;
 mod script;
 mod sessions;
+mod settings;
 mod shown;
 mod stream;
 mod turns;

@@ -340,6 +340,11 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             let (by, action) = (by.unwrap_or(Principal::Owner), Action::Own);
             answer(world, Request::Attempt { by, action, what: what.to_string() })
         }
+        // What the log of a session was given.
+        ["lines", session] => {
+            let uid = world.store.session(session).expect("a session").uid;
+            world.lines.iter().filter(|l| l.session == uid).map(|l| l.text.clone()).collect()
+        }
         // Its last lines.
         ["audit", n] => {
             let (n, all) = (n.parse::<usize>().expect("how many"), &world.store.audit);
@@ -457,7 +462,7 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
                 takes_turns: how.contains(&"turns"),
             };
             let harness = if how.contains(&"claude") { claude } else { command };
-            Request::AddSession { by, name, harness, dir: "/tmp".into() }
+            Request::AddSession { by, name, harness, dir: "/tmp".into(), set: Default::default() }
         }
         "start" => Request::StartSession { by, name },
         "rename" => Request::RenameSession { by, name, to: how[0].to_string() },
@@ -465,9 +470,20 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
         "new" => Request::NewConversation { by, name, cancel: how.contains(&"cancel") },
         "set" => {
             let on = how.get(1).map(|w| *w == "on");
+            let list = || Some(how[1..].iter().map(|w| w.to_string()).collect());
             let set = match how[0] {
                 "auto" => SessionSet { auto_approve: on, ..SessionSet::default() },
-                _ => SessionSet { fresh_by_agents: on, ..SessionSet::default() },
+                "timeout" => {
+                    let prompt_timeout = Some(how[1].parse().expect("seconds"));
+                    SessionSet { prompt_timeout, ..SessionSet::default() }
+                }
+                "meshes" => SessionSet { meshes: list(), ..SessionSet::default() },
+                "duties" => SessionSet { responsibilities: list(), ..SessionSet::default() },
+                "role" => SessionSet { role: Some(how[1].to_string()), ..SessionSet::default() },
+                "star" => SessionSet { starred: on, ..SessionSet::default() },
+                "running" => SessionSet { keep_running: on, ..SessionSet::default() },
+                "fresh" => SessionSet { fresh_by_agents: on, ..SessionSet::default() },
+                other => panic!("no such setting here: {other}"),
             };
             Request::SetSession { by, name, set }
         }

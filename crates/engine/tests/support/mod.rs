@@ -112,7 +112,13 @@ impl Past {
         let harness =
             Harness::Command { argv: vec!["true".into()], framed: false, rerun_on_crash: false, takes_turns: false };
         let (by, name) = (Principal::Owner, name.to_string());
-        self.request(Request::AddSession { by: by.clone(), name: name.clone(), harness, dir: "/".into() });
+        self.request(Request::AddSession {
+            by: by.clone(),
+            name: name.clone(),
+            harness,
+            dir: "/".into(),
+            set: Default::default(),
+        });
         if stopped {
             self.request(Request::StopSession { by, name });
         }
@@ -129,7 +135,7 @@ impl Past {
     pub fn quiet(&mut self, name: &str, mid: &str) {
         let harness = Harness::Claude { model: None, auto_approve: true };
         let by = Principal::Owner;
-        self.request(Request::AddSession { by, name: name.into(), harness, dir: "/".into() });
+        self.request(Request::AddSession { by, name: name.into(), harness, dir: "/".into(), set: Default::default() });
         self.request(Request::Send(send(name, mid)));
         let mut run = None;
         let mut written = None;

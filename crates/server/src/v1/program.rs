@@ -26,6 +26,11 @@ pub(super) fn check(dir: &str, argv: Vec<String>, path: &str) -> Result<Checked,
     Ok(Checked { dir: text.to_string(), argv })
 }
 
+/// Where a program is that is run in no directory of its own: given by its path, or on the search path.
+pub(super) fn find(program: &str, path: &str) -> Result<String, Problem> {
+    command(Path::new("/"), vec![program.to_string()], path).map(|argv| argv.concat())
+}
+
 fn directory(dir: &str) -> Result<PathBuf, Problem> {
     if !Path::new(dir).is_absolute() {
         return Err(Problem::bad(format!("dir: must be an absolute path, not '{dir}'")));

@@ -2,6 +2,7 @@
 //! Must not know what a verb does.
 
 mod add;
+mod given;
 mod interrupt;
 mod list;
 mod log;

@@ -29,7 +29,13 @@ impl Sim {
             Mood::Quiet if self.dice.one_in(2) => Behaviour::Silent,
             _ => behaves,
         };
-        let add = Request::AddSession { by: Principal::Owner, name: name.into(), harness, dir: "/tmp".into() };
+        let add = Request::AddSession {
+            by: Principal::Owner,
+            name: name.into(),
+            harness,
+            dir: "/tmp".into(),
+            set: Default::default(),
+        };
         if self.request(m, add).is_ok() {
             let lane = self.machines[m].world.desk.session_by_name(name).expect("the session that was added").lane;
             self.machines[m].behaves.insert(lane, behaves);
@@ -123,7 +129,12 @@ impl Sim {
     }
 
     fn send_from_elsewhere(&mut self, m: usize, name: &str) {
-        let by = Principal::Device { id: "id-tablet".into(), label: "tablet.mesh".into(), right: Default::default() };
+        let by = Principal::Device {
+            id: "id-tablet".into(),
+            label: "tablet.mesh".into(),
+            right: Default::default(),
+            meshes: Vec::new(),
+        };
         self.send(m, by, name, None);
     }
 

@@ -52,12 +52,12 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32
         program: inner.harnesses.claude.clone(),
         conversation,
         model: model.clone(),
-        append_system_prompt: Some(words::note(&inner.machine(), &session.name)),
+        append_system_prompt: Some(words::with_role(words::note(&inner.machine(), &session.name), &session.role)),
         mcp_config: Some(mcp(inner, session)),
         allowed_tools: UNASKED.iter().map(|tool| format!("{TOOLS}{tool}")).collect(),
         disallowed_tools: COMPETING.iter().map(ToString::to_string).collect(),
         permission_mode: Some(PermissionMode::Ask),
-        extra: Vec::new(),
+        extra: extra(session),
     };
     let program = claude::arguments(&spec).map_err(|e| counted(e.to_string()))?;
     let dir = super::super::run_dir(inner, fence.lane, fence.turn);
@@ -80,6 +80,13 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, generation: u32
         stdin: Stdin::Stream,
         grace_ms: u64::try_from(inner.grace.as_millis()).unwrap_or(shrooms_runner::DEFAULT_GRACE_MS),
     })
+}
+
+/// Arguments beside those that it is driven with. A conversation keeps the system prompt that it began
+/// with, unless it is told not to: a role would wait for the next one.
+fn extra(session: &Session) -> Vec<String> {
+    let fresh = (!session.role.is_empty()).then(|| "--system-prompt-snapshot=off".to_string());
+    fresh.into_iter().chain(session.args.iter().cloned()).collect()
 }
 
 /// The server of our tools. It knows its session by its ancestry; nothing secret is in here.

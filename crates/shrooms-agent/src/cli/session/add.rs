@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
+use super::given::Given;
 use crate::context::Context;
 use crate::env::absolute;
 use crate::report::{Exit, Failure};
@@ -13,6 +15,7 @@ use crate::report::{Exit, Failure};
 #[command(after_help = "\
 Examples:
   shrooms-agent session add review --harness claude --dir ~/webapp
+  shrooms-agent session add review --harness claude --role 'You look after the tests.' --skill rust
   shrooms-agent session add tests --dir ~/webapp -- make test
   shrooms-agent session add ask --framed -- my-agent --stdin
   shrooms-agent session add shell -- sh -c 'cd sub && ./run.sh'
@@ -46,6 +49,8 @@ pub struct Args {
     /// Run the command again if the machine went down while it ran
     #[arg(long)]
     rerun_on_crash: bool,
+    #[command(flatten)]
+    given: Given,
     /// The program and its arguments
     #[arg(value_name = "COMMAND", last = true)]
     command: Vec<String>,
@@ -63,6 +68,8 @@ struct Body<'a> {
     auto_approve: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
+    #[serde(flatten)]
+    given: Map<String, Value>,
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
@@ -83,6 +90,7 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
         rerun_on_crash: args.rerun_on_crash,
         auto_approve: args.auto_approve,
         model: args.model.as_deref(),
+        given: args.given.body(),
     };
     super::show(&context.post("/v1/sessions", &body).await?, context)
 }
