@@ -31,5 +31,6 @@ mod model;
 mod prompts;
 mod quiet;
 mod seen;
+mod settings;
 mod states;
 mod worker_cut;
