@@ -9,12 +9,15 @@ mod audit;
 #[cfg(feature = "simulation")]
 mod check;
 mod due;
+mod hidden;
 mod input;
 mod limits;
+mod lines;
 mod load;
 mod mutant;
 mod observe;
 mod owner;
+mod patience;
 mod prompts;
 mod rest;
 mod results;
@@ -37,6 +40,7 @@ pub use input::{
     AskFact, AskReq, Asked, Done, Exit, Hand, Input, Landed, Loaded, MessageKey, NewMade, NewSession, OutboxFact,
     ReportReq, Request, Retry, Seen, SendReq, Target, TurnFact, Wants, Word,
 };
+pub use lines::LogNote;
 pub use mutant::Mutant;
 pub use prompts::{MAX_ANSWER, MAX_PROMPTS};
 pub use say::MAX_SAID;
@@ -102,6 +106,7 @@ pub struct Desk {
     blobs: Vec<(i64, Text)>,
     events: Vec<Arc<Event>>,
     audits: Vec<Arc<Audit>>,
+    lines: Vec<LogNote>,
     /// Those of the mesh that this machine has met, by identity.
     devices: BTreeMap<String, Device>,
     met: Vec<Arc<Device>>,
@@ -158,6 +163,7 @@ enum Wake {
     Lane(LaneNo),
     Ask(AskNo),
     Outbox(OutboxNo),
+    Prompt(PromptNo),
 }
 
 impl Desk {
@@ -171,7 +177,7 @@ impl Desk {
         self.meta_dirty = true;
         let answer = match input {
             Input::Request(request, loaded) => {
-                let deed = Deed::of(&request);
+                let deed = Deed::of(&request).map(|deed| deed.of_sessions(self.sessions_of(&request, &loaded)));
                 let answer = self.request(&now, *request, *loaded);
                 if let Some(deed) = deed {
                     self.audit(&now, deed, &answer);
@@ -205,6 +211,7 @@ impl Desk {
 
     fn request(&mut self, now: &Now, request: Request, loaded: Loaded) -> Result<Done, Refusal> {
         self.adopt(&loaded);
+        self.conceal(&request, &loaded)?;
         match request {
             Request::Send(send) => self.send(now, send, &loaded),
             Request::Update { by, task, word, summary, made } => self.update(now, &by, &task, word, summary, &made),
@@ -408,10 +415,20 @@ impl Desk {
             at: now.wall,
             kind,
             session: session.map(str::to_string),
+            of: self.event_of(session, task),
             task: task.map(str::to_string),
             state: state.to_string(),
             summary: crate::text::first_line(summary, 200),
         }));
+    }
+
+    /// The session behind a name of now, or behind a task.
+    fn event_of(&self, session: Option<&str>, task: Option<&str>) -> Option<SessionUid> {
+        let of_name = session.and_then(|name| self.index.names.get(name)).copied();
+        let of_task = || task.and_then(|id| self.task_by_id(id)).map(|t| t.session);
+        // One that is being removed has lost its name already.
+        let going = || self.sessions.iter().find(|(_, s)| Some(s.name.as_str()) == session).map(|(uid, _)| *uid);
+        of_name.or_else(of_task).or_else(going)
     }
 
     fn session_name(&self, uid: SessionUid) -> String {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::SessionUid;
 use crate::rights::{Action, Right};
+use crate::row::Session;
 
 /// Who a request is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,10 @@ pub enum Principal {
         /// What it may, as it was when the request came. (Rows of before rights are the owner's.)
         #[serde(default, skip_serializing_if = "Right::is_owner")]
         right: Right,
+        /// Labels of the meshes that the request came over: of the device, and of the one that it was
+        /// handed on for. Of a mesh without a label it is empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        meshes: Vec<String>,
     },
 }
 
@@ -43,6 +48,19 @@ impl Principal {
         match self {
             Principal::Device { id, .. } if !self.may(Action::Look) => Some(id),
             Principal::Owner | Principal::Session(_) | Principal::Device { .. } => None,
+        }
+    }
+
+    /// Whether a session is there for this principal: a device sees one that its owner keeps to some
+    /// meshes only over these. What it may not see answers as what is not there.
+    pub fn sees(&self, session: &Session) -> bool {
+        match self {
+            Principal::Device { meshes, .. } => {
+                let listed = |mesh: &String| session.meshes.contains(mesh);
+                // Of what came from nowhere nothing is known: it sees what everybody may.
+                session.meshes.is_empty() || (!meshes.is_empty() && meshes.iter().all(listed))
+            }
+            Principal::Owner | Principal::Session(_) => true,
         }
     }
 
@@ -79,4 +97,44 @@ pub struct Sender {
     pub claim: Option<String>,
     /// The words for people and for the worker's header: `laptop.home (laptop/webapp)`.
     pub label: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::LaneNo;
+    use crate::row::Harness;
+    use crate::time::Stamp;
+
+    #[test]
+    fn a_session_is_there_for_devices_of_its_meshes_and_for_this_machine() {
+        let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_string).collect() };
+        for (of_session, of_request, sees) in [
+            (vec![], vec!["home".to_string()], true),
+            (vec![], vec![String::new()], true),
+            (vec![], vec![], true),
+            (words("home"), words("home"), true),
+            (words("home work"), words("work"), true),
+            (words("home"), words("work"), false),
+            // A mesh without a label, and one of nobody.
+            (words("home"), vec![String::new()], false),
+            (words("home"), vec![], false),
+            // Handed on: both must see it.
+            (words("home"), words("home work"), false),
+            (words("home work"), words("home work"), true),
+        ] {
+            let harness = Harness::Claude { model: None, auto_approve: false };
+            let created = Stamp { wall: 0, served: 0 };
+            let mut session = Session::new(SessionUid(1), "web".into(), harness, "/".into(), LaneNo(2), created);
+            session.meshes = of_session;
+            let device = Principal::Device {
+                id: "home/1".into(),
+                label: "phone.home".into(),
+                right: Right::Owner,
+                meshes: of_request,
+            };
+            assert_eq!(device.sees(&session), sees, "{device:?} {:?}", session.meshes);
+            assert!(Principal::Owner.sees(&session) && Principal::Session(SessionUid(9)).sees(&session));
+        }
+    }
 }

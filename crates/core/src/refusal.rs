@@ -120,6 +120,12 @@ pub enum Refusal {
         "the device {device} may not do this on {machine}: its right there is '{right}' (the owner of {machine} gives rights with mesh_devices in the config there)"
     )]
     DeviceMayNot { device: String, machine: String, right: Right },
+    #[error("{setting}: {what}")]
+    BadSetting { setting: &'static str, what: String },
+    #[error(
+        "meshes: your own device is on {of}, and the session would not be there for it any more: set this on {machine} itself"
+    )]
+    HidesFromYou { of: String, machine: String },
     #[error("'shrooms/fresh' is not possible here: the owner of '{name}' has not allowed it")]
     FreshImpossible { name: String },
 }
@@ -153,6 +159,8 @@ impl Refusal {
             | TooManyRefs { .. }
             | TooManyMade { .. }
             | WrongAnswer { .. }
+            | BadSetting { .. }
+            | HidesFromYou { .. }
             | BadWord { .. } => Kind::User,
             NoSession { .. } | NoTask { .. } | NoAsk { .. } | NoPrompt { .. } => Kind::NotFound,
             NameTaken { .. }

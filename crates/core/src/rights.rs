@@ -219,7 +219,7 @@ mod tests {
     use crate::id::SessionUid;
 
     fn device(right: Right) -> Principal {
-        Principal::Device { id: "home/fd00::2".into(), label: "phone.home".into(), right }
+        Principal::Device { id: "home/fd00::2".into(), label: "phone.home".into(), right, meshes: vec!["home".into()] }
     }
 
     #[test]

@@ -6,13 +6,18 @@ mod audit;
 mod evidence;
 mod prompt;
 mod session;
+mod session_set;
 mod task;
 
 pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
 pub use audit::{Audit, Device, Given};
 pub use evidence::{Evidence, Proof, Spent, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
-pub use session::{Attached, Harness, Lane, LaneKind, Session, SessionSet, SessionState, Worktree};
+pub use session::{Attached, Harness, Lane, LaneKind, Session, SessionState, Worktree};
+pub use session_set::{
+    MAX_ARGS, MAX_ARGS_BYTES, MAX_LINE, MAX_MESHES, MAX_PROMPT_TIMEOUT, MAX_ROLE, MAX_SKILL_NAME, MAX_SKILLS,
+    SessionSet, Skill,
+};
 pub use task::{
     AskKey, AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Made, Message, Task,
     Turn, TurnHow, TurnState,
@@ -82,6 +87,9 @@ pub struct Event {
     /// The session it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The session itself, whatever it is called; nobody is shown this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<SessionUid>,
     /// The task's id, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,

@@ -213,6 +213,14 @@ your owner before anything destructive, costly or unusual.",
     )
 }
 
+/// The note with the owner's own words to a session after it.
+pub fn with_role(note: String, role: &str) -> String {
+    match role.trim() {
+        "" => note,
+        role => format!("{note}\n\nYour owner says what you are here for:\n{role}"),
+    }
+}
+
 /// A name that came from outside, on one line.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c }).collect()
@@ -291,6 +299,8 @@ mod tests {
         assert!(closing.contains("task_ack") && closing.contains("for task r:2"), "{closing}");
         let longest = note(&"m".repeat(63), &"s".repeat(64));
         assert!(longest.chars().count() < 2_000, "{}", longest.chars().count());
+        assert_eq!(with_role("note".into(), " \n"), "note");
+        assert!(with_role("note".into(), "Look after\nthe tests.\n").ends_with("here for:\nLook after\nthe tests."));
     }
 
     #[test]

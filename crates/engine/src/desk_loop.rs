@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shrooms_core::Desk;
-use shrooms_core::desk::{Done, EffectKey, EffectKind, Input, Request};
+use shrooms_core::desk::{Done, EffectKey, EffectKind, Input, LogNote, Request};
 use shrooms_core::row::Change;
 use shrooms_runner::crash;
-use shrooms_store::{Store, StoreError};
+use shrooms_store::{LogLine, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::clock::Clock;
@@ -219,6 +219,7 @@ impl DeskLoop {
             self.prune(&now);
         }
         let changes = self.desk.take_changes();
+        let lines = self.desk.take_lines();
         let only_time = changes.iter().all(|c| matches!(c, Change::Meta(_)));
         let committed = if only_time && now.served - self.written < PASS.as_millis() as i64 {
             Ok(())
@@ -240,9 +241,18 @@ impl DeskLoop {
                         self.inner.followers.publish(task);
                     }
                 }
+                self.note(lines);
                 self.carry_out(&changes, main);
             }
             Err(error) => self.refuse(answers, &error, now),
+        }
+    }
+
+    /// Says in the logs of sessions what is committed. A daemon that ends in this moment has not said it.
+    fn note(&self, lines: Vec<LogNote>) {
+        for LogNote { session, text } in lines {
+            let at = self.inner.clock.wall();
+            self.inner.log.add(LogLine { seq: 0, session: session.0, at, kind: "note", task: None, text });
         }
     }
 

@@ -51,7 +51,8 @@ impl Engine {
     pub fn device(&self, machine: &Machine) -> Principal {
         let device = on_mesh(machine);
         let right = self.0.settings.grants.of(&self.pins(), &device);
-        Principal::Device { id: device.id, label: device.label, right }
+        let meshes = vec![machine.mesh.clone().unwrap_or_default()];
+        Principal::Device { id: device.id, label: device.label, right, meshes }
     }
 
     fn pins(&self) -> Arc<Pins> {

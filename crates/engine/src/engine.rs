@@ -9,7 +9,7 @@ use shrooms_core::desk::{Done, Input, Place, Request};
 use shrooms_core::rights::Pins;
 use shrooms_core::row::{Meta, Subject};
 use shrooms_core::settings::Settings;
-use shrooms_core::{Boot, Desk};
+use shrooms_core::{Boot, Desk, Principal};
 use shrooms_mesh::local::Interfaces;
 use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
@@ -98,9 +98,9 @@ pub(crate) struct Inner {
     stopped: watch::Receiver<bool>,
 }
 
-/// The engine; cheap to clone.
+/// The engine, for this machine or for one caller; cheap to clone.
 #[derive(Clone)]
-pub struct Engine(pub(crate) Arc<Inner>);
+pub struct Engine(pub(crate) Arc<Inner>, pub(crate) Option<Arc<Principal>>);
 
 impl Engine {
     /// Opens the state, ends what an earlier boot left running, and starts the desk.
@@ -162,7 +162,7 @@ impl Engine {
         inner.spawn(&tokio::runtime::Handle::current(), terminal::watch(inner.clone()));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
-        Ok(Engine(inner))
+        Ok(Engine(inner, None))
     }
 
     /// Has the desk decide a request. The answer is committed.
@@ -178,8 +178,12 @@ impl Engine {
         &self,
         read: impl FnOnce(&Reader) -> Result<T, shrooms_store::StoreError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let inner = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || read(&inner.reader)).await;
+        let (inner, by) = (self.0.clone(), self.1.clone());
+        let work = move || match crate::view::reader(&inner, by.as_deref())? {
+            Some(reader) => read(&reader),
+            None => read(&inner.reader),
+        };
+        let done = tokio::task::spawn_blocking(work).await;
         Ok(done.map_err(|_| EngineError::Stopping)??)
     }
 
@@ -190,6 +194,9 @@ impl Engine {
         after: i64,
         limit: usize,
     ) -> Result<Vec<shrooms_store::LogLine>, EngineError> {
+        if self.hides(shrooms_core::id::SessionUid(session)).await? {
+            return Ok(Vec::new());
+        }
         let inner = self.0.clone();
         let done = tokio::task::spawn_blocking(move || inner.lines.lines(session, after, limit)).await;
         Ok(done.map_err(|_| EngineError::Stopping)??)

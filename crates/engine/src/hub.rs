@@ -91,6 +91,7 @@ mod tests {
             at: 0,
             kind: shrooms_core::row::EventKind::Task,
             session: None,
+            of: None,
             task: None,
             state: "x".into(),
             summary: String::new(),

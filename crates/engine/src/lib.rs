@@ -21,6 +21,7 @@ mod live;
 mod progress;
 mod prove;
 mod terminal;
+mod view;
 mod wording;
 pub mod worktree;
 

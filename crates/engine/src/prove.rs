@@ -45,6 +45,8 @@ pub struct Trial {
     pub harness: Harness,
     /// Absolute path of the directory that it is to work in.
     pub dir: String,
+    /// The owner's own arguments.
+    pub args: Vec<String>,
     /// A conversation that it must be able to go on in.
     pub conversation: Option<String>,
 }
@@ -121,7 +123,7 @@ fn made(inner: &Inner, trial: &Trial, no: &str, dir: PathBuf) -> Result<RunSpec,
         Some(id) => Conversation::Resume(id.clone()),
         None => Conversation::New(id::trial_id(&inner.incarnation, no)),
     };
-    let spec = spec::plain(inner, model.clone(), conversation);
+    let spec = spec::plain(inner, model.clone(), trial.args.clone(), conversation);
     let program = claude::arguments(&spec).map_err(|e| NotProven::Config(e.to_string()))?;
     let at = dir.join("turn-1");
     make_dir(&at).map_err(|e| NotProven::Config(format!("cannot make {}: {e}", at.display())))?;

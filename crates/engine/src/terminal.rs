@@ -88,7 +88,7 @@ fn made(inner: &Inner, row: &SessionRow) -> Result<Terminal, EngineError> {
         Some(_) => Conversation::Resume(id),
         None => Conversation::New(id),
     };
-    let spec = spec::plain(inner, model.clone(), conversation);
+    let spec = spec::plain(inner, model.clone(), row.session.args.clone(), conversation);
     let program = claude::in_terminal(&spec).map_err(|e| EngineError::Start(e.to_string()))?;
     let lock = lock_file(inner, row.lane.no);
     if let Some(dir) = lock.parent() {

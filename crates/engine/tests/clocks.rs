@@ -80,7 +80,7 @@ async fn jump(wall: i64, monotonic: i64) {
     past.quiet("c", "t");
     past.command("k", false);
     let id = mesh(dir).await.find("away").unwrap().id.0.clone();
-    let by = Principal::Device { id, label: "away".into(), right: Default::default() };
+    let by = Principal::Device { id, label: "away".into(), right: Default::default(), meshes: Vec::new() };
     past.request(Request::Send(shrooms_core::desk::SendReq { by, ask: Some("ask-1".into()), ..send("k", "told") }));
     past.exit("done");
     past.commit();

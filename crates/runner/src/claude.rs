@@ -5,9 +5,11 @@ mod arguments;
 mod codec;
 mod conversation;
 mod conversations;
+mod extra;
 mod wire;
 
 pub use arguments::{ArgumentError, ClaudeSpec, Conversation, NOT_INHERITED, PermissionMode, arguments, in_terminal};
 pub use codec::Claude;
 pub use conversation::{Landed, conversation_file, landed};
 pub use conversations::{Kept, conversations, open_in};
+pub use extra::check_extra;

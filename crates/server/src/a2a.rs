@@ -23,7 +23,7 @@ mod stream;
 use axum::Router;
 use axum::routing::any;
 
-use crate::app::App;
+use crate::app::Doorway;
 pub(crate) use changed::Changed;
 pub(crate) use entry::refuse;
 pub(crate) use media::is_json;
@@ -31,7 +31,7 @@ pub(crate) use parts::digest_of_text;
 pub(crate) use stream::EVENTS_KIB;
 
 /// The endpoint's routes: all below `/a2a` is one handler's, which splits raw paths itself.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<Doorway> {
     let all = || any(entry::serve);
     Router::new().route("/a2a", all()).route("/a2a/", all()).route("/a2a/{*rest}", all())
 }

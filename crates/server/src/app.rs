@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use shrooms_core::Principal;
 use shrooms_engine::Engine;
 use tokio::sync::Semaphore;
@@ -9,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::a2a::Changed;
 use crate::listen::Listening;
+use crate::problem::Problem;
 
 /// Settings of the server that do not come from the engine.
 #[derive(Clone, Debug)]
@@ -93,9 +96,44 @@ impl Capabilities {
     }
 }
 
-/// Shared by all handlers.
+/// What the router holds. No handler can have it: an [`App`] comes out of it for one caller alone.
+#[derive(Clone)]
+pub(crate) struct Doorway(App);
+
+impl Doorway {
+    pub(crate) fn new(app: App) -> Doorway {
+        Doorway(app)
+    }
+
+    /// For whoever establishes who asks, and what they may: nothing of a session is read by it.
+    pub(crate) fn unseen(&self) -> &App {
+        &self.0
+    }
+
+    /// What handlers of this caller's requests are given.
+    pub(crate) fn for_caller(&self, by: &Principal) -> App {
+        App { engine: self.0.engine.seen_by(by), ..self.0.clone() }
+    }
+}
+
+/// The app as the caller of this request sees it: sessions that are not there for its mesh cannot be read
+/// with it. In place of axum's own, which does not know who asks.
+pub(crate) struct State<T>(pub(crate) T);
+
+impl FromRequestParts<Doorway> for State<App> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Doorway) -> Result<State<App>, Problem> {
+        let caller = parts.extensions.get::<Caller>();
+        let Caller(by) = caller.ok_or_else(|| Problem::refused("nobody asks"))?;
+        Ok(State(door.for_caller(by)))
+    }
+}
+
+/// Shared by all handlers, for one caller.
 #[derive(Clone)]
 pub(crate) struct App {
+    /// As the caller sees it.
     pub(crate) engine: Engine,
     pub(crate) config: Arc<ServerConfig>,
     /// The addresses that are listened on, and why others are not.

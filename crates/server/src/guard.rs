@@ -16,7 +16,7 @@ use shrooms_core::Kind;
 use shrooms_core::rights::Action;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::app::{App, Caller, Forwarded, From};
+use crate::app::{App, Caller, Doorway, Forwarded, From};
 use crate::principal::{self, Peer};
 use crate::problem::Problem;
 use crate::{a2a, rights, v1};
@@ -47,11 +47,11 @@ fn fresh_id() -> String {
 }
 
 /// Checks a request, says who it is from, reads its body, and hands it on.
-pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(State(door): State<Doorway>, request: Request, next: Next) -> Response {
     let id = fresh_id();
     let what = format!("{} {}", request.method(), request.uri().path());
     let (verb, path) = (request.method().clone(), request.uri().path().to_string());
-    let mut response = match admit(&app, request).await {
+    let mut response = match admit(door.unseen(), request).await {
         Ok(request) => next.run(request).await,
         // Clients of A2A read its own form alone.
         Err(problem) if is_a2a(&path) => a2a::refuse(&verb, &path, problem),

@@ -10,13 +10,13 @@ use shrooms_core::refusal::allows;
 use shrooms_core::rights::Action;
 use shrooms_core::{desk, text};
 
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, Doorway};
 use crate::problem::Problem;
 
 /// What a group of routes is.
 #[derive(Clone)]
 pub(crate) struct Gate {
-    pub(crate) app: App,
+    pub(crate) door: Doorway,
     pub(crate) action: Action,
 }
 
@@ -26,7 +26,7 @@ pub(crate) async fn check(State(gate): State<Gate>, request: Request, next: Next
         return Problem::refused("nobody asks").into_response();
     };
     let (verb, path) = (request.method().clone(), request.uri().path().to_string());
-    match allowed(&gate.app, &by, gate.action, &verb, &path).await {
+    match allowed(gate.door.unseen(), &by, gate.action, &verb, &path).await {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::app::{App, ServerConfig};
+use crate::app::{App, Doorway, ServerConfig};
 use crate::listen::{Listeners, ServeError};
 use crate::principal::{self, Peer, Refreshed};
 use crate::problem::Problem;
@@ -65,7 +65,7 @@ impl Server {
     /// Serves until `shutdown`; then takes nothing new, ends streams and waits, and lets requests
     /// finish for five seconds.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
-        let router = router(self.app.clone());
+        let router = router(Doorway::new(self.app.clone()));
         let door = Arc::new(Door {
             app: self.app.clone(),
             router,
@@ -196,18 +196,18 @@ impl Door {
     }
 }
 
-fn router(app: App) -> Router {
+fn router(door: Doorway) -> Router {
     Router::new()
         .route("/.well-known/agent-card.json", get(a2a::cards::machine))
         .merge(a2a::routes())
-        .merge(v1::routes(&app))
+        .merge(v1::routes(&door))
         .fallback(nowhere)
         .method_not_allowed_fallback(not_that_way)
         // The guard has the bound, and says what to do.
         .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(app.clone(), guard::check))
+        .layer(middleware::from_fn_with_state(door.clone(), guard::check))
         .layer(middleware::from_fn(catch))
-        .with_state(app)
+        .with_state(door)
 }
 
 /// A panic in a handler is our fault and is said as such; the connection lives on.

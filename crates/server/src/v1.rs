@@ -6,6 +6,7 @@ mod audit;
 mod events;
 mod fleet;
 mod greeting;
+mod harnesses;
 mod input;
 mod life;
 mod machines;
@@ -17,6 +18,7 @@ mod prompts;
 mod record;
 mod remote;
 mod sessions;
+mod settings;
 mod status;
 mod tasks;
 mod wanted;
@@ -26,14 +28,14 @@ use axum::routing::{any, delete, get, post};
 use axum::{Router, middleware};
 use shrooms_core::rights::Action;
 
-use crate::app::App;
+use crate::app::Doorway;
 use crate::problem::Problem;
 use crate::rights::{self, Gate};
 pub(crate) use machines::{ASKED_BY, for_another};
 pub(crate) use made::MAX_FILE;
 
 /// All routes under `/v1`, by what they are as far as rights go.
-pub(crate) fn routes(app: &App) -> Router<App> {
+pub(crate) fn routes(door: &Doorway) -> Router<Doorway> {
     let all = [
         (Action::Find, find()),
         (Action::Look, look()),
@@ -42,13 +44,13 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         (Action::Own, own()),
     ];
     let gated = all.into_iter().fold(Router::new(), |gated, (action, routes)| {
-        let gate = Gate { app: app.clone(), action };
+        let gate = Gate { door: door.clone(), action };
         gated.merge(routes.route_layer(middleware::from_fn_with_state(gate, rights::check)))
     });
     gated.method_not_allowed_fallback(no_such_method)
 }
 
-fn find() -> Router<App> {
+fn find() -> Router<Doorway> {
     Router::new()
         .route("/v1/greeting", get(greeting::show))
         .route("/v1/sessions", get(sessions::list))
@@ -56,17 +58,19 @@ fn find() -> Router<App> {
         .route("/v1/asks/report", post(asks::report))
 }
 
-fn look() -> Router<App> {
+fn look() -> Router<Doorway> {
     Router::new()
         .route("/v1/status", get(status::show))
         .route("/v1/sessions/{name}", get(sessions::get))
         .route("/v1/fleet", get(fleet::show))
+        .route("/v1/harnesses", get(harnesses::list))
+        .route("/v1/meshes", get(harnesses::meshes))
         .route("/v1/tasks", get(tasks::list))
         .route("/v1/tasks/{reference}", get(tasks::get))
         .route("/v1/asks", get(asks::list))
 }
 
-fn see() -> Router<App> {
+fn see() -> Router<Doorway> {
     Router::new()
         .route("/v1/sessions/{name}/log", get(sessions::log))
         .route("/v1/conversations", get(life::conversations))
@@ -78,7 +82,7 @@ fn see() -> Router<App> {
 }
 
 /// What a session's tools do.
-fn work() -> Router<App> {
+fn work() -> Router<Doorway> {
     Router::new()
         .route("/v1/sessions/{name}/wanted", get(wanted::get))
         .route("/v1/asks", post(asks::ask))
@@ -88,10 +92,10 @@ fn work() -> Router<App> {
         .route("/v1/tasks/{reference}/ack", post(tasks::ack))
 }
 
-fn own() -> Router<App> {
+fn own() -> Router<Doorway> {
     Router::new()
         .route("/v1/sessions", post(sessions::add))
-        .route("/v1/sessions/{name}", delete(sessions::remove))
+        .route("/v1/sessions/{name}", delete(sessions::remove).patch(settings::set))
         .route("/v1/sessions/{name}/stop", post(sessions::stop))
         .route("/v1/sessions/{name}/start", post(sessions::start))
         .route("/v1/sessions/{name}/restart", post(life::restart))
@@ -101,7 +105,7 @@ fn own() -> Router<App> {
         .route("/v1/sessions/{name}/rename", post(owner::rename))
         .route("/v1/sessions/{name}/undo-remove", post(owner::undo_remove))
         .route("/v1/sessions/{name}/new", post(owner::new_conversation))
-        .route("/v1/sessions/{name}/settings", post(owner::settings))
+        .route("/v1/sessions/{name}/settings", post(settings::set))
         .route("/v1/sessions/{name}/messages", post(sessions::say))
         .route("/v1/sessions/{name}/prompts/{id}", post(prompts::answer_in_session))
         .route("/v1/prompts/{id}", post(prompts::answer))

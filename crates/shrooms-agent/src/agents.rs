@@ -1,7 +1,7 @@
 //! The agents of the mesh, a line each: its name, and what it is.
 //! Must not know who shows them.
 
-use crate::api::{Fleet, Machine, Session};
+use crate::api::{Fleet, Machine, Session, Skill};
 use crate::output::to_the_minute;
 
 /// Name and description of every session, sorted.
@@ -14,7 +14,7 @@ pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
                 "" => session.state.clone(),
                 harness => {
                     let why = session.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-                    format!("{harness}, {}{why}, in {}", session.state, session.dir)
+                    format!("{harness}, {}{why}, in {}{}", session.state, session.dir, can(session))
                 }
             };
             [format!("{name}/{}", session.name), is]
@@ -24,6 +24,23 @@ pub fn rows(fleet: &Fleet) -> Vec<[String; 2]> {
     let mut rows: Vec<[String; 2]> = fleet.machines.iter().flat_map(of).collect();
     rows.sort();
     rows
+}
+
+/// What its owner says of it: what it is good at, and what it is there for.
+fn can(session: &Session) -> String {
+    let skill = |skill: &Skill| match skill.description.as_str() {
+        "" => skill.name.clone(),
+        what => format!("{} ({what})", skill.name),
+    };
+    let skills: Vec<String> = session.skills.iter().map(skill).collect();
+    let mut out = String::new();
+    if !skills.is_empty() {
+        out.push_str(&format!("; skills: {}", skills.join(", ")));
+    }
+    if !session.responsibilities.is_empty() {
+        out.push_str(&format!("; responsible for: {}", session.responsibilities.join(", ")));
+    }
+    out
 }
 
 /// Of each machine that did not answer, that it did not, since when, and why; and of one that did
@@ -83,6 +100,11 @@ mod tests {
         assert_eq!(names, ["box/d", "laptop.home/a", "laptop.home/b", "laptop.work/c", "tv/x"]);
         assert_eq!(rows(&fleet)[0][1], "command, idle, in /srv/a b");
         assert_eq!(rows(&fleet)[4][1], "idle");
+        let able = json!({"name": "x", "harness": "claude", "state": "idle", "dir": "/srv", "responsibilities": ["releases"],
+            "skills": [{"name": "rust", "description": "Reviews it"}, {"name": "sql"}]});
+        let one: Fleet = api::read(&json!({"machines": [{"machine": "box", "sessions": [able]}]})).unwrap();
+        let said = "claude, idle, in /srv; skills: rust (Reviews it), sql; responsible for: releases";
+        assert_eq!(rows(&one)[0][1], said);
         assert_eq!(
             silent(&fleet).collect::<Vec<_>>(),
             [

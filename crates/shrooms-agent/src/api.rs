@@ -25,9 +25,26 @@ pub struct Session {
     #[serde(default)]
     pub notes: Vec<String>,
     #[serde(default)]
+    pub starred: bool,
+    #[serde(default)]
+    pub skills: Vec<Skill>,
+    #[serde(default)]
+    pub responsibilities: Vec<String>,
+    /// Settings that its running program takes with its next start.
+    #[serde(default)]
+    pub from_next_start: Vec<String>,
+    #[serde(default)]
     pub tasks_open: u64,
     #[serde(default)]
     pub tasks_waiting: u64,
+}
+
+/// Something that a session is good at.
+#[derive(Debug, Deserialize)]
+pub struct Skill {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
 }
 
 /// `GET /v1/sessions`.

@@ -16,6 +16,7 @@ mod daemon {
     pub mod directories;
     pub mod files;
     pub mod fleet;
+    pub mod hidden;
     pub mod http;
     pub mod jobs;
     pub mod killed;
@@ -24,6 +25,7 @@ mod daemon {
     pub mod owners;
     pub mod places;
     pub mod rights;
+    pub mod settings;
     pub mod storm;
     pub mod surface;
     pub mod three;

@@ -15,5 +15,5 @@ mod tests;
 
 pub use error::StoreError;
 pub use log::{LogLine, LogReader, LogWriter};
-pub use read::{AskPage, AskedText, Feed, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};
+pub use read::{AskPage, AskedText, Feed, Hidden, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};
 pub use write::{Lock, Store};

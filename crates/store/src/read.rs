@@ -1,8 +1,10 @@
 //! Reading beside the writer: a few connections of their own, each answer as of the last commit.
 //! Gets and lists never pass the desk.
 
+mod hidden;
+
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
@@ -13,6 +15,7 @@ use shrooms_core::view;
 
 use crate::StoreError;
 use crate::write::parse;
+pub use hidden::Hidden;
 
 /// Connections kept open: as many as can be used on a small machine; more are made and closed
 /// again when more ask at once.
@@ -21,7 +24,8 @@ const KEPT: usize = 4;
 /// Reads `state.db`; cheap to share.
 pub struct Reader {
     path: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    hidden: Arc<Hidden>,
 }
 
 /// Something that was said in a task: by its asker, or a question of its worker that was answered.
@@ -101,12 +105,14 @@ pub struct Feed {
     pub events: Vec<Event>,
     /// The oldest number that is kept; 0 when there is none.
     pub oldest: i64,
+    /// The newest, also one that is not shown; 0 when there is none.
+    pub newest: i64,
 }
 
 impl Reader {
     /// A reader of the `state.db` in `dir`, which must exist.
     pub fn open(dir: &Path) -> Result<Reader, StoreError> {
-        let reader = Reader { path: dir.join("state.db"), idle: Mutex::new(Vec::new()) };
+        let reader = Reader { path: dir.join("state.db"), idle: Arc::default(), hidden: Arc::default() };
         reader.with(|_| Ok(()))?;
         Ok(reader)
     }
@@ -135,7 +141,8 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM task WHERE id = ?1")?;
             let row: Option<String> = s.query_row([id], |r| r.get(0)).optional()?;
-            row.map(|r| parse("task", &r)).transpose()
+            let task: Option<Task> = row.map(|r| parse("task", &r)).transpose()?;
+            Ok(task.and_then(|task| self.hidden.shown(task)))
         })
     }
 
@@ -144,7 +151,8 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM task WHERE no = ?1")?;
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
-            row.map(|r| parse("task", &r)).transpose()
+            let task: Option<Task> = row.map(|r| parse("task", &r)).transpose()?;
+            Ok(task.and_then(|task| self.hidden.shown(task)))
         })
     }
 
@@ -209,6 +217,9 @@ impl Reader {
         if let Some(device) = &filter.device {
             add("json_extract(row, '$.sender.principal.device.id') = #", Value::Text(device.clone()));
         }
+        if let Some((shown, device)) = self.hidden.of_tasks() {
+            add(&shown, device);
+        }
         let matching = conditions.join(" AND ");
         self.with(|db| {
             let count = format!("SELECT count(*) FROM task WHERE {matching}");
@@ -227,7 +238,7 @@ impl Reader {
             let rows = s.query_map(params_from_iter(&values), |r| r.get::<_, String>(0))?;
             let mut tasks: Vec<Task> = Vec::new();
             for row in rows {
-                tasks.push(parse("task", &row?)?);
+                tasks.extend(self.hidden.shown(parse("task", &row?)?));
             }
             let more = tasks.len() > filter.limit;
             tasks.truncate(filter.limit);
@@ -278,6 +289,7 @@ impl Reader {
                     row.prompts += 1;
                 }
             }
+            out.retain(|row| !self.hidden.has(row.session.uid));
             Ok(out)
         })
     }
@@ -287,14 +299,16 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM session WHERE name = ?1 AND live = 1")?;
             let row: Option<String> = s.query_row([name], |r| r.get(0)).optional()?;
-            row.map(|r| parse("session", &r)).transpose()
+            let session: Option<Session> = row.map(|r| parse("session", &r)).transpose()?;
+            Ok(session.filter(|s| !self.hidden.has(s.uid)))
         })
     }
 
     /// The names of all sessions that are there.
     pub fn session_names(&self) -> Result<Vec<String>, StoreError> {
         self.with(|db| {
-            let mut s = db.prepare_cached("SELECT name FROM session WHERE live = 1 ORDER BY name")?;
+            let shown = self.hidden.none_of("uid").map(|none_of| format!(" AND {none_of}")).unwrap_or_default();
+            let mut s = db.prepare_cached(&format!("SELECT name FROM session WHERE live = 1{shown} ORDER BY name"))?;
             let names = s.query_map([], |r| r.get(0))?;
             Ok(names.collect::<Result<_, _>>()?)
         })
@@ -304,7 +318,7 @@ impl Reader {
     pub fn session(&self, uid: SessionUid) -> Result<Option<Session>, StoreError> {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM session WHERE uid = ?1")?;
-            let row: Option<String> = s.query_row([uid.0], |r| r.get(0)).optional()?;
+            let row: Option<String> = s.query_row([uid.0], |r| r.get(0)).optional()?.filter(|_| !self.hidden.has(uid));
             row.map(|r| parse("session", &r)).transpose()
         })
     }
@@ -315,8 +329,20 @@ impl Reader {
             let mut s = db.prepare_cached(
                 "SELECT row FROM ask WHERE ?1 OR live = 1 OR json_extract(row, '$.told') = 0 ORDER BY no DESC LIMIT ?2",
             )?;
-            let rows = s.query_map(params![all, limit as i64], |r| r.get::<_, String>(0))?;
-            rows.map(|r| parse("ask", &r?)).collect()
+            // What is hidden does not count: all are gone through, until there are enough.
+            let most = if self.hidden.is_empty() { limit as i64 } else { -1 };
+            let rows = s.query_map(params![all, most], |r| r.get::<_, String>(0))?;
+            let mut asks = AskPage::new();
+            for row in rows {
+                let ask: Ask = parse("ask", &row?)?;
+                if self.shows_ask(db, &ask)? {
+                    asks.push(ask);
+                }
+                if asks.len() >= limit {
+                    break;
+                }
+            }
+            Ok(asks)
         })
     }
 
@@ -331,7 +357,9 @@ impl Reader {
     /// Lines of the audit log, the newest first, older than the line `before`, at most `limit`.
     pub fn audit(&self, before: Option<i64>, limit: usize) -> Result<Vec<Audit>, StoreError> {
         self.with(|db| {
-            let mut s = db.prepare_cached("SELECT row FROM audit WHERE no < ?1 ORDER BY no DESC LIMIT ?2")?;
+            let shown = self.hidden.of_audit();
+            let sql = format!("SELECT row FROM audit WHERE no < ?1{shown} ORDER BY no DESC LIMIT ?2");
+            let mut s = db.prepare_cached(&sql)?;
             let rows = s.query_map(params![before.unwrap_or(i64::MAX), limit as i64], |r| r.get::<_, String>(0))?;
             rows.map(|r| parse("audit", &r?)).collect()
         })
@@ -345,7 +373,7 @@ impl Reader {
     /// Prompts that wait for an answer, the oldest first; all of a machine's are few.
     pub fn prompts(&self) -> Result<Vec<Prompt>, StoreError> {
         let open: Vec<Prompt> = self.rows("prompt", "SELECT row FROM prompt WHERE open = 1 ORDER BY no")?;
-        Ok(open.into_iter().filter(Prompt::open).collect())
+        Ok(open.into_iter().filter(|p| p.open() && !self.hidden.has(p.session)).collect())
     }
 
     /// The prompt of this number.
@@ -353,7 +381,8 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM prompt WHERE no = ?1")?;
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
-            row.map(|r| parse("prompt", &r)).transpose()
+            let prompt: Option<Prompt> = row.map(|r| parse("prompt", &r)).transpose()?;
+            Ok(prompt.filter(|p| !self.hidden.has(p.session)))
         })
     }
 
@@ -391,7 +420,8 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM ask WHERE no = ?1")?;
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
-            row.map(|r| parse("ask", &r)).transpose()
+            let ask: Option<Ask> = row.map(|r| parse("ask", &r)).transpose()?;
+            ask.map_or(Ok(None), |ask| Ok(self.shows_ask(db, &ask)?.then_some(ask)))
         })
     }
 
@@ -408,7 +438,7 @@ impl Reader {
                     (AskTo::Device { id, .. }, Some(device)) => id == device,
                     _ => false,
                 };
-                if fits {
+                if fits && self.shows_ask(db, &ask)? {
                     return Ok(Some(ask));
                 }
             }
@@ -424,10 +454,14 @@ impl Reader {
                 .query_row([], |r| r.get(0))
                 .optional()?
                 .unwrap_or(0);
-            let mut s = db.prepare_cached("SELECT row FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+            // Before the events: what comes meanwhile is read the next time.
+            let newest = db.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |r| r.get(0))?;
+            let shown = self.hidden.of_events();
+            let sql = format!("SELECT row FROM event WHERE seq > ?1{shown} ORDER BY seq LIMIT ?2");
+            let mut s = db.prepare_cached(&sql)?;
             let rows = s.query_map(params![seq, limit as i64], |r| r.get::<_, String>(0))?;
             let events = rows.map(|r| parse("event", &r?)).collect::<Result<Vec<_>, StoreError>>()?;
-            Ok(Feed { events, oldest })
+            Ok(Feed { events, oldest, newest })
         })
     }
 }

@@ -2,6 +2,7 @@
 //! is not, and what cannot be read is left as it is.
 
 mod cost;
+mod hidden;
 
 use std::path::Path;
 
@@ -90,7 +91,12 @@ impl Pair {
     fn send_for(&mut self, ask: &str, session: &str, mid: &str) -> Result<(String, bool), shrooms_core::Refusal> {
         let text = Text::from("one");
         let send = SendReq {
-            by: Principal::Device { id: "d1".into(), label: "laptop.home".into(), right: Default::default() },
+            by: Principal::Device {
+                id: "d1".into(),
+                label: "laptop.home".into(),
+                right: Default::default(),
+                meshes: Vec::new(),
+            },
             claim: None,
             session: session.into(),
             mid: mid.into(),

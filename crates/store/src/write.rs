@@ -263,6 +263,12 @@ impl Store {
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
             loaded.prompt = row.map(|r| parse("prompt", &r)).transpose()?;
         }
+        let of_task = loaded.task.as_ref().map(|t| t.session);
+        if let Some(uid) = of_task.or(loaded.prompt.as_ref().map(|p| p.session)) {
+            let mut s = self.db.prepare_cached("SELECT row FROM session WHERE uid = ?1")?;
+            let row: Option<String> = s.query_row([uid.0], |r| r.get(0)).optional()?;
+            loaded.session = row.map(|r| parse("session", &r)).transpose()?;
+        }
         if let Some(name) = &wants.removed {
             let sql = "SELECT s.row, l.row FROM session s JOIN lane l ON l.session = s.uid
                        WHERE s.name = ?1 AND s.live = 0 ORDER BY s.uid DESC LIMIT 1";

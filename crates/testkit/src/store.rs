@@ -185,6 +185,9 @@ impl Store {
         if let (Some(message), None) = (loaded.of_ask.as_ref().or(loaded.message.as_ref()), &loaded.task) {
             loaded.task = self.tasks.get(&message.task).cloned();
         }
+        let of_task = loaded.task.as_ref().map(|t| t.session);
+        let of = of_task.or(loaded.prompt.as_ref().map(|p| p.session));
+        loaded.session = of.and_then(|uid| self.sessions.get(&uid)).map(|s| (**s).clone());
         loaded.id_taken = wants.free_id.as_ref().is_some_and(|id| self.task(id).is_some());
         loaded.ask = wants.ask.and_then(|no| self.asks.get(&no)).map(|a| (**a).clone());
         if let Some(no) = wants.ask_mid.as_ref().and_then(|key| self.asked.get(key)) {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shrooms_core::desk::{Desk, Done, Effect, EffectKey, Input, Place, Request};
+use shrooms_core::desk::{Desk, Done, Effect, EffectKey, Input, LogNote, Place, Request};
 use shrooms_core::id::{LaneNo, SessionUid, TurnNo};
 use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
@@ -29,6 +29,8 @@ pub struct World {
     pub turns: Vec<(String, Fence)>,
     /// Effects that were started since this was last taken.
     pub effects: Vec<Effect>,
+    /// Lines for the logs of sessions, as they were committed.
+    pub lines: Vec<LogNote>,
     /// Inputs are kept in one batch until it is committed.
     pub batch: bool,
     /// The desk is read back from the store after every commit.
@@ -59,6 +61,7 @@ impl World {
             place,
             turns: Vec::new(),
             effects: Vec::new(),
+            lines: Vec::new(),
             batch: false,
             reloads: false,
             thorough: 1,
@@ -82,6 +85,9 @@ impl World {
         if !self.batch {
             let changes = self.desk.take_changes();
             let nothing = changes.iter().all(|c| matches!(c, Change::Meta(_) | Change::Audit(_)));
+            let lines = self.desk.take_lines();
+            let nothing = nothing && (answer.is_ok() || lines.is_empty());
+            self.lines.extend(lines);
             assert!(answer.is_ok() || nothing, "a refused request changes nothing but the log: {changes:?}");
             self.apply(changes);
         }
@@ -105,6 +111,7 @@ impl World {
             }
             self.store.apply(change);
         }
+        self.lines.extend(self.desk.take_lines());
         self.store.check();
         self.desk.settled();
         self.start_due();
@@ -161,14 +168,17 @@ impl World {
         self.turns.iter().map(|(_, f)| *f).find(|f| f.turn == turn)
     }
 
-    /// `owner`, a session's name, `@DEVICE`, or `@DEVICE:RIGHT` of one that has less than the owner.
+    /// `owner`, a session's name, `@DEVICE` or `@DEVICE.MESH`, or `@DEVICE:RIGHT` of one that has less than
+    /// the owner.
     pub fn principal(&self, name: &str) -> Principal {
         match name.strip_prefix('@') {
             _ if name == "owner" => Principal::Owner,
             Some(device) => {
                 let (device, right) = device.split_once(':').unwrap_or((device, "owner"));
                 let right = Right::parse(right).expect("a right");
-                Principal::Device { id: format!("id-{device}"), label: format!("{device}.mesh"), right }
+                let (name, mesh) = device.split_once('.').unwrap_or((device, "mesh"));
+                let (id, label) = (format!("id-{name}"), format!("{name}.{mesh}"));
+                Principal::Device { id, label, right, meshes: vec![mesh.to_string()] }
             }
             None => Principal::Session(self.uid(name)),
         }

@@ -27,6 +27,7 @@ impl Desk {
         if run.is_some_and(|t| t.busy) || self.is_prompting(session.lane) {
             return Err(Refusal::AtWork { name: session.name.clone() });
         }
+        self.line_by(session.uid, "a terminal has the conversation", by);
         let by = self.sender(by, None).label;
         self.sessions.edit(session.uid, |s| s.attached = Some(Attached { by, since: now.stamp() }));
         self.stop_turn(now, session.lane);
@@ -47,6 +48,7 @@ impl Desk {
             l.used = true;
             l.quiet_since = now.served;
         });
+        self.line(session.uid, "the terminal gave the conversation back");
         self.event(now, EventKind::Session, Some(name), None, "detached", "");
         self.advance(now, session.lane);
         self.session_done(session.uid, name)

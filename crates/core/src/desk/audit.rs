@@ -1,8 +1,10 @@
 //! Who did what: a line of the audit log for each request that changes something, in the same commit
 //! as the change; and the devices that this machine has met (`spec/access.md`, "Rights").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::id::SessionUid;
 use crate::name::FilesFrom;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
@@ -36,13 +38,22 @@ pub(super) struct Deed {
     about: String,
     /// Why it was not done, where that is known without the desk.
     failed: Option<String>,
+    /// The sessions that it is of.
+    of: BTreeSet<SessionUid>,
 }
 
 impl Deed {
     /// `None` for what changes nothing that is anybody's business.
     pub(super) fn of(request: &Request) -> Option<Deed> {
         let deed = |by: &Principal, what, about: &str| {
-            Some(Deed { by: by.clone(), claim: None, what, about: about.to_string(), failed: None })
+            Some(Deed {
+                by: by.clone(),
+                claim: None,
+                what,
+                about: about.to_string(),
+                failed: None,
+                of: BTreeSet::new(),
+            })
         };
         match request {
             Request::Send(send) => {
@@ -64,7 +75,7 @@ impl Deed {
             // What a report says has its line where it is news (`reported`); here are those that are refused.
             Request::Report(report) => {
                 let (id, label) = (report.device.clone(), report.device.clone());
-                let by = Principal::Device { id, label, right: Right::Owner };
+                let by = Principal::Device { id, label, right: Right::Owner, meshes: Vec::new() };
                 deed(&by, "report", &report.task_id)
             }
             Request::Ack { .. } | Request::CancelAsk { .. } | Request::Told { .. } | Request::Offer { .. } => None,
@@ -111,6 +122,12 @@ impl Deed {
     }
 }
 
+impl Deed {
+    pub(super) fn of_sessions(self, of: BTreeSet<SessionUid>) -> Deed {
+        Deed { of, ..self }
+    }
+}
+
 impl Desk {
     /// Writes the line of a request that was decided. One that came again, and changed nothing, has
     /// its line already.
@@ -138,7 +155,14 @@ impl Desk {
         if answer.is_err() && !self.notes(now, &from, REFUSED_PER_HOUR) {
             return;
         }
-        self.write_audit(now, who, from, deed.what, &about, &outcome);
+        // What was refused as not there has no session, for whoever tried.
+        let hidden = |uid: &SessionUid| self.sessions.get(*uid).is_some_and(|s| !deed.by.sees(s));
+        let mut of: Vec<SessionUid> = deed.of.iter().copied().filter(|uid| answer.is_ok() || !hidden(uid)).collect();
+        if let Ok(Done::Session(session)) = answer {
+            of.retain(|uid| *uid != session.uid);
+            of.push(session.uid);
+        }
+        self.write_audit(now, who, from, deed.what, &about, &outcome, of);
     }
 
     /// The device that was asked said something new of a task.
@@ -148,10 +172,21 @@ impl Desk {
         }
         let who = self.devices.get(&report.device).map_or_else(|| report.device.clone(), |d| d.label.clone());
         let about = format!("{agent}: {}", report.task_id);
-        self.write_audit(now, who, report.device.clone(), "report", &about, &report.state);
+        let of = self.ask_no(&report.ask).and_then(|no| self.asks.get(no)).and_then(|a| a.asker());
+        self.write_audit(now, who, report.device.clone(), "report", &about, &report.state, Vec::from_iter(of));
     }
 
-    fn write_audit(&mut self, now: &Now, who: String, from: String, what: &str, about: &str, outcome: &str) {
+    #[allow(clippy::too_many_arguments, reason = "the columns of a line")]
+    fn write_audit(
+        &mut self,
+        now: &Now,
+        who: String,
+        from: String,
+        what: &str,
+        about: &str,
+        outcome: &str,
+        of: Vec<SessionUid>,
+    ) {
         self.meta.last_audit += 1;
         self.audits.push(Arc::new(Audit {
             no: self.meta.last_audit,
@@ -161,6 +196,7 @@ impl Desk {
             what: what.to_string(),
             about: cut(about, 300),
             outcome: cut(outcome, 300),
+            of,
         }));
     }
 
@@ -202,7 +238,7 @@ impl Desk {
         let said = given.said();
         // A new state that says nothing of its own has nothing to tell.
         if said != self.meta.given.said && !(self.meta.given.said.is_empty() && given.is_plain()) {
-            self.write_audit(now, OWNER.to_string(), "the config".to_string(), "rights", "devices", &said);
+            self.write_audit(now, OWNER.to_string(), "the config".to_string(), "rights", "devices", &said, Vec::new());
         }
         let before = std::mem::replace(&mut self.meta.given, crate::row::Given { said, pins: pins.clone() });
         for (label, id) in pins.iter().filter(|(label, _)| !before.pins.contains_key(*label)) {
@@ -211,7 +247,7 @@ impl Desk {
                 None => ("accept_files_from", "files"),
             };
             let about = format!("{label} = {id}");
-            self.write_audit(now, OWNER.to_string(), from.to_string(), "right", &about, right);
+            self.write_audit(now, OWNER.to_string(), from.to_string(), "right", &about, right, Vec::new());
         }
         Done::Nothing
     }

@@ -91,6 +91,11 @@ impl Desk {
         for (no, row) in self.outbox.iter().filter(|(_, o)| o.not_before > now.served) {
             woken(wakes.contains(&(row.not_before, Wake::Outbox(*no))), row)?;
         }
+        for prompt in self.prompts().filter(|p| p.open()) {
+            let secs = self.session(prompt.session).map_or(0, |s| s.prompt_timeout);
+            let at = Some(prompt.made.served + i64::from(secs) * 1_000).filter(|at| secs > 0 && *at > now.served);
+            woken(at.is_none_or(|at| wakes.contains(&(at, Wake::Prompt(prompt.no)))), prompt)?;
+        }
         Ok(())
     }
 }

@@ -192,6 +192,7 @@ impl Desk {
                         self.outbox_effects(now, &row);
                     }
                 }
+                Wake::Prompt(no) => self.deny_late(now, no),
             }
         }
     }

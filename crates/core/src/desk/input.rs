@@ -184,7 +184,8 @@ pub struct NewSession {
     pub harness: Harness,
     /// Absolute path of the directory that it works in.
     pub dir: String,
-    pub keep_running: bool,
+    /// What is set of it from the beginning.
+    pub set: SessionSet,
     /// A conversation that began elsewhere, to go on in.
     pub conversation: Option<String>,
     pub worktree: Option<Worktree>,
@@ -194,7 +195,7 @@ impl NewSession {
     /// One with nothing but these.
     pub fn new(name: impl Into<String>, harness: Harness, dir: impl Into<String>) -> NewSession {
         let (name, dir) = (name.into(), dir.into());
-        NewSession { name, harness, dir, keep_running: false, conversation: None, worktree: None }
+        NewSession { name, harness, dir, set: SessionSet::default(), conversation: None, worktree: None }
     }
 }
 
@@ -473,6 +474,8 @@ pub struct Loaded {
     pub of_ask: Option<Message>,
     /// The ended task that the request, or that message, names.
     pub task: Option<Arc<Task>>,
+    /// The session of that task, or of that prompt.
+    pub session: Option<Session>,
     /// The id that a new task would have is taken by one that has ended.
     pub id_taken: bool,
     /// The ask that the request names.

@@ -33,6 +33,7 @@ impl Desk {
             blobs: Vec::new(),
             events: Vec::new(),
             audits: Vec::new(),
+            lines: Vec::new(),
             devices: open.devices.into_iter().map(|d| (d.id.clone(), d)).collect(),
             met: Vec::new(),
             noted: Default::default(),
@@ -75,6 +76,7 @@ impl Desk {
         for prompt in all(&self.prompts) {
             self.index.prompts.entry(prompt.run).or_default().insert(prompt.no);
             self.prompt_effects(&prompt);
+            self.wake_for_prompt(&prompt);
         }
         // Their programs are gone with their daemon.
         let gone: Vec<TurnNo> =
@@ -223,6 +225,7 @@ impl Desk {
 
     pub(super) fn insert_prompt(&mut self, prompt: Prompt) {
         self.prompt_effects(&prompt);
+        self.wake_for_prompt(&prompt);
         self.index.prompts.entry(prompt.run).or_default().insert(prompt.no);
         self.prompts.insert(prompt.no, prompt);
     }

@@ -336,6 +336,7 @@ impl Desk {
         };
         let why = crate::text::cut(why, 200);
         self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why: why.clone() });
+        self.line(session.uid, format!("stopped: {why}"));
         self.event(now, EventKind::Session, Some(&session.name), None, "stopped", &why);
     }
 

@@ -101,6 +101,7 @@ impl Desk {
         self.index.names.remove(&session.name);
         self.index.names.insert(to.clone(), session.uid);
         self.sessions.edit(session.uid, |s| s.name = to.clone());
+        self.line_by(session.uid, &format!("renamed from {} to {to}", session.name), by);
         self.event(now, EventKind::Session, Some(&to), None, "renamed", &format!("was {}", session.name));
         self.session_done(session.uid, &to)
     }
@@ -115,8 +116,16 @@ impl Desk {
     ) -> Result<Done, Refusal> {
         self.owners_only(by, "a session's settings")?;
         let session = self.find_session(name)?;
+        set.check(&session.harness)?;
+        let mut after = (*session).clone();
+        set.apply(&mut after);
+        self.hides_from(by, &after)?;
         self.sessions.edit(session.uid, |s| set.apply(s));
+        for (setting, value) in set.values() {
+            self.line_by(session.uid, &format!("{setting}: {value}"), by);
+        }
         self.event(now, EventKind::Session, Some(&session.name), None, "set", &set.shown());
+        self.prompts_set(now, &session, &set);
         self.advance(now, session.lane);
         self.session_done(session.uid, name)
     }
@@ -136,7 +145,7 @@ impl Desk {
         let found = loaded.removed.clone();
         let kept =
             |s: &Session| s.removed.is_some_and(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS);
-        let (session, lane) = found.filter(|(s, _)| kept(s)).ok_or_else(|| self.no_session(name))?;
+        let (session, lane) = found.filter(|(s, _)| kept(s)).ok_or_else(|| self.not_there(by, name))?;
         let (uid, no) = (session.uid, lane.no);
         self.check_adoptable(&lane.conversation_id(&self.meta.incarnation))?;
         if self.lanes.get(no).is_none() {
@@ -144,6 +153,7 @@ impl Desk {
         }
         self.sessions.insert(uid, Session { removed: None, state: SessionState::Ready, ..session });
         self.index.names.insert(name.to_string(), uid);
+        self.line_by(uid, "brought back", by);
         self.event(now, EventKind::Session, Some(name), None, "brought-back", "");
         self.advance(now, no);
         self.session_done(uid, name)
@@ -170,6 +180,7 @@ impl Desk {
             self.end(now, task.no, Ending::Canceled, &Text::from("canceled: its session began a new conversation"));
         }
         self.renew(now, session.lane);
+        self.line_by(session.uid, "a new conversation", by);
         self.event(now, EventKind::Session, Some(&session.name), None, "new-conversation", "");
         self.advance(now, session.lane);
         self.session_done(session.uid, name)
@@ -196,10 +207,5 @@ impl Desk {
     pub(super) fn is_needed(&self, lane: LaneNo, session: SessionUid) -> bool {
         let tasks = self.begun(lane).iter().any(|t| t.open());
         tasks || self.asks_of(session).any(|a| !a.told)
-    }
-
-    fn no_session(&self, name: &str) -> Refusal {
-        let hint = crate::near::hint(&crate::near::near(name, self.index.names.keys().map(String::as_str)));
-        Refusal::NoSession { name: crate::text::cut(name, 80), machine: self.place.machine.clone(), hint }
     }
 }

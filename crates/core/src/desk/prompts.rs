@@ -14,6 +14,9 @@ use crate::time::Now;
 
 use super::{Asked, Desk, Done, Loaded};
 
+/// Who answers where auto-approve is on, as people read it.
+pub(super) const AUTO: &str = "auto-approve";
+
 /// Prompts of one run that may wait at once: far more than a harness has tools under way.
 pub const MAX_PROMPTS: usize = 100;
 /// Longest answer to a question, and longest reason of a refusal, in bytes.
@@ -36,7 +39,7 @@ impl Desk {
                 answer(PromptAnswer::Deny { why }, "the daemon")
             }
             Asked::Permission { needs_person: false, .. } if auto => {
-                answer(PromptAnswer::Allow { always: Vec::new() }, "auto-approve")
+                answer(PromptAnswer::Allow { always: Vec::new() }, AUTO)
             }
             _ => PromptState::Open,
         };
@@ -133,7 +136,7 @@ impl Desk {
     }
 
     /// How many prompts a task's turn waits for is a fact of the task, which others see.
-    fn count_prompts(&mut self, now: &Now, task: Option<crate::id::TaskNo>) {
+    pub(super) fn count_prompts(&mut self, now: &Now, task: Option<crate::id::TaskNo>) {
         let Some(task) = task.and_then(|no| self.tasks.get(no)).filter(|t| t.open()).cloned() else { return };
         let run = self.lanes.get(task.lane).and_then(|l| l.turn);
         let of_run = run.into_iter().flat_map(|run| self.prompts_of(run));
@@ -150,7 +153,7 @@ impl Desk {
         }
     }
 
-    fn prompt_event(&mut self, now: &Now, no: PromptNo) {
+    pub(super) fn prompt_event(&mut self, now: &Now, no: PromptNo) {
         let Some(prompt) = self.prompts.get(no).cloned() else { return };
         let what = match &prompt.about {
             About::Permission { tool, .. } => format!("{}: may it use {}?", no.0, cut(tool, 80)),

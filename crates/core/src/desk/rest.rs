@@ -21,10 +21,12 @@ impl Desk {
         let lanes: Vec<LaneNo> = self.lanes.iter().filter(|(_, l)| rested(l)).map(|(no, _)| *no).collect();
         for no in lanes {
             self.stop_turn(now, no);
-            let session = self.lanes.get(no).map(|l| self.session_name(l.session));
+            let Some(uid) = self.lanes.get(no).map(|l| l.session) else { continue };
+            let session = self.session_name(uid);
             let secs = self.place.settings.sessions.idle_secs;
             let what = format!("nothing to do for {secs} s: its program is stopped until the next message");
-            self.event(now, EventKind::Session, session.as_deref(), None, "rests", &what);
+            self.line(uid, what.clone());
+            self.event(now, EventKind::Session, Some(&session), None, "rests", &what);
         }
     }
 
@@ -69,6 +71,7 @@ impl Desk {
         if session.harness.stays() {
             self.plan_wake(session.lane, &session);
         }
+        self.line_by(session.uid, "restarted", by);
         let by = format!("by {}", self.sender(by, None).label);
         self.event(now, EventKind::Session, Some(name), None, "restarted", &by);
         self.advance(now, session.lane);

@@ -17,7 +17,7 @@ use super::{Desk, Done, MAX_SESSIONS, NewSession};
 impl Desk {
     pub(super) fn add_session(&mut self, now: &Now, by: &Principal, new: NewSession) -> Result<Done, Refusal> {
         self.owners_only(by, "adding a session")?;
-        let NewSession { name, harness, dir, keep_running, conversation, worktree } = new;
+        let NewSession { name, harness, dir, set, conversation, worktree } = new;
         check_session_name(&name)?;
         if self.session_by_name(&name).is_some() {
             return Err(Refusal::NameTaken { name });
@@ -28,26 +28,11 @@ impl Desk {
         if let Some(id) = &conversation {
             self.check_adoptable(id)?;
         }
+        set.check(&harness)?;
         let uid = SessionUid(self.next());
         let lane = LaneNo(self.next());
-        let row = Session {
-            uid,
-            name: name.clone(),
-            harness,
-            dir,
-            state: SessionState::Ready,
-            lane,
-            created: now.stamp(),
-            daily_micros: 0,
-            spent: (0, 0),
-            fresh_by_agents: false,
-            accept_files_from: Vec::new(),
-            asked: Default::default(),
-            keep_running,
-            attached: None,
-            worktree,
-            removed: None,
-        };
+        let mut row = Session { worktree, ..Session::new(uid, name.clone(), harness, dir, lane, now.stamp()) };
+        set.apply(&mut row);
         self.insert_lane(Lane {
             no: lane,
             session: uid,
@@ -72,6 +57,10 @@ impl Desk {
         });
         self.sessions.insert(uid, row);
         self.index.names.insert(name.clone(), uid);
+        self.line_by(uid, "added", by);
+        for (setting, value) in set.values() {
+            self.line_by(uid, &format!("{setting}: {value}"), by);
+        }
         self.event(now, EventKind::Session, Some(&name), None, "added", "");
         self.advance(now, lane);
         self.session_done(uid, &name)
@@ -84,6 +73,7 @@ impl Desk {
         let said = why.clone();
         self.sessions.edit(session.uid, |s| s.state = SessionState::Stopped { why });
         self.stop_turn(now, session.lane);
+        self.line_by(session.uid, "stopped", by);
         self.event(now, EventKind::Session, Some(name), None, "stopped", &said);
         self.session_done(session.uid, name)
     }
@@ -92,6 +82,7 @@ impl Desk {
         self.owners_only(by, "starting a session")?;
         let session = self.find_session(name)?;
         self.sessions.edit(session.uid, |s| s.state = SessionState::Ready);
+        self.line_by(session.uid, "started", by);
         self.event(now, EventKind::Session, Some(name), None, "started", "");
         self.advance(now, session.lane);
         self.session_done(session.uid, name)
@@ -124,6 +115,7 @@ impl Desk {
             self.forget_telling(now, no);
         }
         self.stop_turn(now, session.lane);
+        self.line_by(session.uid, "removed", by);
         self.event(now, EventKind::Session, Some(name), None, "removed", "");
         self.session_done(session.uid, name)
     }

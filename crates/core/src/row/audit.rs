@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::SessionUid;
 use crate::rights::Pins;
 
 /// One line of the audit log: a message between agents, or something that changes what is allowed or
@@ -22,6 +23,9 @@ pub struct Audit {
     pub about: String,
     /// `ok`, or why not; at most 300 bytes.
     pub outcome: String,
+    /// The sessions that it is of; nobody is shown these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<SessionUid>,
 }
 
 /// A device of the mesh as it last showed itself.

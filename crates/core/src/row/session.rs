@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
-use crate::name::FilesFrom;
 use crate::time::Stamp;
+
+use super::session_set::Skill;
 
 /// One named agent: one harness in one directory on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,12 +34,33 @@ pub struct Session {
     /// Whose files it takes: [`crate::name::FilesFrom`] as text each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept_files_from: Vec<String>,
+    /// What it is good at, as others see it. Nothing is routed by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Skill>,
+    /// What it is there for, a line each, as others see it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub responsibilities: Vec<String>,
+    /// The owner's own words in its system prompt.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
+    /// The owner's own arguments for its program, where that stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The owner wants it at the top of lists.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starred: bool,
+    /// Its program is not stopped when it rests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_running: bool,
+    /// Labels of the meshes that it is there for; empty = all. See [`crate::Principal::sees`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meshes: Vec<String>,
+    /// Served seconds after which a prompt of it is denied; 0 = never.
+    #[serde(default)]
+    pub prompt_timeout: u32,
     /// Served times (ms) of the last hour's tasks of agents, by the device that they came from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Vec<i64>>,
-    /// Its program is not stopped when it rests, and started again when it has ended.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keep_running: bool,
     /// A terminal has its conversation; nothing is written to it meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Attached>,
@@ -63,6 +85,37 @@ pub struct Worktree {
     pub repo: String,
     /// The branch that was made with it.
     pub branch: String,
+}
+
+impl Session {
+    /// A new one, with nothing set.
+    pub fn new(uid: SessionUid, name: String, harness: Harness, dir: String, lane: LaneNo, created: Stamp) -> Session {
+        Session {
+            uid,
+            name,
+            harness,
+            dir,
+            state: SessionState::Ready,
+            lane,
+            created,
+            daily_micros: 0,
+            spent: (0, 0),
+            fresh_by_agents: false,
+            accept_files_from: Vec::new(),
+            skills: Vec::new(),
+            responsibilities: Vec::new(),
+            role: String::new(),
+            args: Vec::new(),
+            starred: false,
+            keep_running: false,
+            meshes: Vec::new(),
+            prompt_timeout: 0,
+            asked: BTreeMap::new(),
+            attached: None,
+            worktree: None,
+            removed: None,
+        }
+    }
 }
 
 /// The program behind a session.
@@ -121,72 +174,6 @@ impl Harness {
     /// Whether a run that a crash cut off is run again.
     pub fn reruns(&self) -> bool {
         matches!(self, Harness::Command { rerun_on_crash: true, .. })
-    }
-}
-
-/// What the owner may set about a session; what is absent stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SessionSet {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_approve: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fresh_by_agents: Option<bool>,
-    /// The whole list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accept_files_from: Option<Vec<FilesFrom>>,
-    /// Empty = by the harness's own settings; for its next start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// 0 = no cap.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub daily_micros: Option<u64>,
-}
-
-impl SessionSet {
-    /// Whether it says nothing.
-    pub fn is_empty(&self) -> bool {
-        *self == SessionSet::default()
-    }
-
-    /// The settings that it changes, by name.
-    pub(crate) fn named(&self) -> Vec<&'static str> {
-        let all = [
-            ("auto_approve", self.auto_approve.is_some()),
-            ("fresh_by_agents", self.fresh_by_agents.is_some()),
-            ("accept_files_from", self.accept_files_from.is_some()),
-            ("model", self.model.is_some()),
-            ("daily_usd", self.daily_micros.is_some()),
-        ];
-        all.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
-    }
-
-    pub(crate) fn apply(&self, session: &mut Session) {
-        session.fresh_by_agents = self.fresh_by_agents.unwrap_or(session.fresh_by_agents);
-        if let Some(senders) = &self.accept_files_from {
-            session.accept_files_from = senders.iter().map(ToString::to_string).collect();
-        }
-        session.daily_micros = self.daily_micros.unwrap_or(session.daily_micros);
-        if let Harness::Claude { model, auto_approve } = &mut session.harness {
-            *auto_approve = self.auto_approve.unwrap_or(*auto_approve);
-            if let Some(given) = &self.model {
-                *model = Some(given.trim().to_string()).filter(|m| !m.is_empty());
-            }
-        }
-    }
-
-    /// What it changes, for people.
-    pub(crate) fn shown(&self) -> String {
-        let flag = |name: &str, on: Option<bool>| on.map(|on| format!("{name} {}", if on { "on" } else { "off" }));
-        let model = self.model.as_ref().map(|m| format!("model {m}"));
-        let cap = self.daily_micros.map(|micros| format!("daily cap {:.2} USD", micros as f64 / 1e6));
-        let fresh = flag("fresh by agents", self.fresh_by_agents);
-        let files = self.accept_files_from.as_ref().map(|from| match from.is_empty() {
-            true => "files from nobody".to_string(),
-            false => format!("files from {}", from.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
-        });
-        let all = [flag("auto-approve", self.auto_approve), fresh, model, cap, files];
-        all.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 

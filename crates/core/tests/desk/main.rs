@@ -35,6 +35,7 @@ mod rights;
 mod say;
 mod script;
 mod sessions;
+mod settings;
 mod shown;
 mod stream;
 mod turns;

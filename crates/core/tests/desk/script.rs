@@ -341,6 +341,11 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             let (by, action) = (by.unwrap_or(Principal::Owner), Action::Own);
             answer(world, Request::Attempt { by, action, what: what.to_string() })
         }
+        // What the log of a session was given.
+        ["lines", session] => {
+            let uid = world.store.session(session).expect("a session").uid;
+            world.lines.iter().filter(|l| l.session == uid).map(|l| l.text.clone()).collect()
+        }
         // Its last lines.
         ["audit", n] => {
             let (n, all) = (n.parse::<usize>().expect("how many"), &world.store.audit);
@@ -459,8 +464,8 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
             };
             let harness = if how.contains(&"claude") { claude } else { command };
             let conversation = how.iter().find_map(|w| w.strip_prefix("adopts=")).map(str::to_string);
-            let keep_running = how.contains(&"kept");
-            let new = NewSession { keep_running, conversation, ..NewSession::new(name, harness, "/tmp") };
+            let set = SessionSet { keep_running: how.contains(&"kept").then_some(true), ..SessionSet::default() };
+            let new = NewSession { set, conversation, ..NewSession::new(name, harness, "/tmp") };
             Request::AddSession { by, new: Box::new(new) }
         }
         "start" => Request::StartSession { by, name },
@@ -472,9 +477,20 @@ fn session(world: &mut World, verb: &str, name: &str, how: &[&str], by: Principa
         "new" => Request::NewConversation { by, name, cancel: how.contains(&"cancel") },
         "set" => {
             let on = how.get(1).map(|w| *w == "on");
+            let list = || Some(how[1..].iter().map(|w| w.to_string()).collect());
             let set = match how[0] {
                 "auto" => SessionSet { auto_approve: on, ..SessionSet::default() },
-                _ => SessionSet { fresh_by_agents: on, ..SessionSet::default() },
+                "timeout" => {
+                    let prompt_timeout = Some(how[1].parse().expect("seconds"));
+                    SessionSet { prompt_timeout, ..SessionSet::default() }
+                }
+                "meshes" => SessionSet { meshes: list(), ..SessionSet::default() },
+                "duties" => SessionSet { responsibilities: list(), ..SessionSet::default() },
+                "role" => SessionSet { role: Some(how[1].to_string()), ..SessionSet::default() },
+                "star" => SessionSet { starred: on, ..SessionSet::default() },
+                "running" => SessionSet { keep_running: on, ..SessionSet::default() },
+                "fresh" => SessionSet { fresh_by_agents: on, ..SessionSet::default() },
+                other => panic!("no such setting here: {other}"),
             };
             Request::SetSession { by, name, set }
         }

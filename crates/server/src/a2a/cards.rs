@@ -1,7 +1,6 @@
 //! Agent cards: the machine's, with its sessions as skills, and each session's. Cached by content;
 //! their addresses work from where they were read.
 
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::fmt::rfc2822;
@@ -12,7 +11,7 @@ use shrooms_a2a::{AgentCard, shrooms as keys, version};
 use shrooms_core::digest::Digest;
 use shrooms_core::row::{Harness, Session};
 
-use crate::app::App;
+use crate::app::{App, State};
 use crate::problem::Problem;
 
 /// How long a card may be used without asking again: sessions come and go by hand.
@@ -29,7 +28,7 @@ pub(crate) async fn machine(State(app): State<App>, headers: HeaderMap) -> Resul
             skill(
                 &session.name,
                 &session.name,
-                format!("The session {name}/{}: its card is {at}", session.name),
+                format!("The session {name}/{}: its card is {at}{}", session.name, can(session)),
                 session,
             )
         })
@@ -53,11 +52,31 @@ pub(crate) async fn session(app: App, name: String, headers: HeaderMap) -> Resul
         Harness::Command { .. } => "runs a command of its owner's for each task",
         Harness::Claude { .. } => "Claude Code in a directory of its owner's, one conversation",
     };
-    let what = format!("The session {machine}/{}: {does}.", session.name);
-    let skills = vec![skill("chat", "Ask", what.clone(), &session)];
+    let what = format!("The session {machine}/{}: {does}.{}", session.name, responsible(&session));
+    // What every session can, first; then what its owner says of this one.
+    let mut skills = vec![skill("chat", "Ask", what.clone(), &session)];
+    skills.extend(session.skills.iter().map(|own| {
+        let description = if own.description.is_empty() { own.name.clone() } else { own.description.clone() };
+        skill(&own.id(), &own.name, description, &session)
+    }));
     let at = format!("/a2a/{}", session.name);
     let card = card(&app, &headers, format!("{machine}/{}", session.name), what, &at, skills);
     Ok(answer(&app, &headers, &card))
+}
+
+/// Its skills by name, and what it is there for, beside its card's address.
+fn can(session: &Session) -> String {
+    let names: Vec<&str> = session.skills.iter().map(|own| own.name.as_str()).collect();
+    let skills = if names.is_empty() { String::new() } else { format!(" Skills: {}.", names.join(", ")) };
+    format!("{skills}{}", responsible(session))
+}
+
+/// What it is there for, as a sentence.
+fn responsible(session: &Session) -> String {
+    match session.responsibilities.as_slice() {
+        [] => String::new(),
+        lines => format!(" Responsible for: {}.", lines.join("; ")),
+    }
 }
 
 fn skill(id: &str, name: &str, description: String, session: &Session) -> AgentSkill {
@@ -141,7 +160,7 @@ fn answer(app: &App, headers: &HeaderMap, card: &AgentCard) -> Response {
     // Its addresses are those that it was read from, and no change of the card.
     let content = Digest::of([body.replace(&base(app, headers), "").as_bytes()]);
     let now = app.engine.wall();
-    let since = app.changed.since(&card.name, content, now);
+    let since = app.changed.since(&format!("{} {}", card.name, app.engine.sees_as()), content, now);
     let modified = rfc9110(since.min(now.div_euclid(1000)));
     let mut response = match is_known(headers, &tag, since) {
         true => StatusCode::NOT_MODIFIED.into_response(),

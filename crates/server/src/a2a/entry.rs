@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Extension, Request, State};
+use axum::extract::{Extension, Request};
 use axum::http::{HeaderMap, HeaderValue, Method as Verb, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -22,7 +22,7 @@ use super::frame::{Frame, Outcome};
 use super::handler::{self, Coming, Events, Reply};
 use super::scope::Scope;
 use super::{cards, media};
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 
 /// Between two signs of life of an answer that is waited for, or of a stream: well under the idle

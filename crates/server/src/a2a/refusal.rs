@@ -72,6 +72,8 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::LongGone { .. }
         | Refusal::BadWord { .. }
         | Refusal::NotBegun { .. }
+        | Refusal::BadSetting { .. }
+        | Refusal::HidesFromYou { .. }
         | Refusal::NoConversation { .. } => ErrorCode::InvalidParams,
     }
 }

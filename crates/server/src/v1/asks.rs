@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::{Task, TaskState, shrooms};
@@ -19,7 +19,7 @@ use super::record::{self, Record};
 use super::tasks::elsewhere;
 use super::{fleet, remote};
 use crate::a2a::digest_of_text;
-use crate::app::{App, Caller, Forwarded};
+use crate::app::{App, Caller, Forwarded, State};
 use crate::problem::Problem;
 use crate::task_json::{self, Shown};
 

@@ -1,13 +1,12 @@
 //! `GET /v1/audit`: who did what, the newest first, in pages; and those that could not, and why.
 
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
 use shrooms_core::row::Audit;
 
 use super::input::{Asked, within};
-use crate::app::App;
+use crate::app::{App, State};
 use crate::problem::Problem;
 
 /// Lines on a page, unless the query says another number.
@@ -42,7 +41,7 @@ struct Line {
 
 impl From<Audit> for Line {
     fn from(row: Audit) -> Line {
-        let Audit { no, at, who, from, what, about, outcome } = row;
+        let Audit { no, at, who, from, what, about, outcome, of: _ } = row;
         Line { no, at: Timestamp(at).to_string(), who, from, what, about, outcome }
     }
 }

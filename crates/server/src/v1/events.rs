@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -18,7 +17,7 @@ use shrooms_engine::Feed;
 use tokio::sync::watch;
 
 use super::input::Asked;
-use crate::app::App;
+use crate::app::{App, State};
 use crate::problem::Problem;
 
 /// Without a word for so long, a sign of life: well under the idle limits of proxies and client
@@ -95,7 +94,7 @@ impl Place {
                 let feed = r.events(after, PAGE)?;
                 // A number is announced a moment after it can be read, so that a reader may well
                 // have one above `newest`; one that nothing was ever given is another matter.
-                let ahead = after > newest && feed.events.is_empty() && r.events(after - 1, 1)?.events.is_empty();
+                let ahead = after > newest && after > feed.newest;
                 Ok((feed, ahead))
             });
             let (feed, ahead) = match read.await {
@@ -138,6 +137,10 @@ fn chunk(feed: &Feed, after: i64, newest: i64, ahead: bool) -> (Vec<u8>, i64) {
         }
         place = event.seq;
     }
+    // What was left out is not looked through again.
+    if feed.events.len() < PAGE {
+        place = place.max(feed.newest);
+    }
     (out, place)
 }
 
@@ -178,6 +181,7 @@ mod tests {
             at: 1_800_000_000_000,
             kind: EventKind::Task,
             session: Some("tests".into()),
+            of: None,
             task: Some("tests:m".into()),
             state: "working".into(),
             summary: String::new(),
@@ -204,6 +208,7 @@ mod tests {
             let kept: Vec<i64> = (oldest..=last).collect();
             let feed = Feed {
                 oldest: kept.first().copied().unwrap_or(0),
+                newest: kept.last().copied().unwrap_or(0),
                 events: kept.iter().filter(|seq| **seq > after).map(|seq| event(*seq)).collect(),
             };
             let ahead = after > newest.max(last);

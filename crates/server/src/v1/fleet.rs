@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use axum::http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
@@ -20,14 +20,14 @@ use tokio::task::JoinSet;
 
 use super::machines::asked_by;
 use super::sessions::{self, Session, Sessions};
-use crate::app::{App, Caller, From};
+use crate::app::{App, Caller, From, State};
 use crate::problem::Problem;
 
 /// A machine that is there answers in milliseconds; a person waits for the slowest one.
 pub(super) const ANSWER: Duration = Duration::from_secs(4);
-/// The largest greeting and list that are read of a machine: a thousand sessions, a kilobyte each.
+/// The largest greeting and list that are read of a machine: a thousand sessions, with what they are for.
 const GREETING_MAX: usize = 16 << 10;
-const SESSIONS_MAX: usize = 1 << 20;
+const SESSIONS_MAX: usize = 8 << 20;
 
 #[derive(Serialize)]
 pub(super) struct Fleet {

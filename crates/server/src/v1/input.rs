@@ -67,6 +67,11 @@ fn body<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Problem> {
             Err(e) => return Err(Problem::bad(format!("the body is not JSON: {e}"))),
         },
     };
+    object(members)
+}
+
+/// An object's members as a value.
+pub(super) fn object<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, Problem> {
     let mut wrong = None;
     let members = Members { rest: members.into_iter(), value: None, wrong: &mut wrong };
     T::deserialize(MapAccessDeserializer::new(members)).map_err(|e| {

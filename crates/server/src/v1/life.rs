@@ -2,7 +2,7 @@
 //! terminal and taken back; and the conversations of terminals that a session could go on with.
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
@@ -10,7 +10,7 @@ use shrooms_core::desk::Request;
 
 use super::input::{Asked, Body, Nothing, Part, within};
 use super::sessions::{self, Session};
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 
 pub(super) async fn restart(

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::extract::{Extension, Path, Request, State};
+use axum::extract::{Extension, Path, Request};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
@@ -14,7 +14,7 @@ use shrooms_core::{Kind, Principal};
 use shrooms_mesh::Source;
 
 use super::remote;
-use crate::app::{App, Caller, Forwarded, From};
+use crate::app::{App, Caller, Forwarded, From, State};
 use crate::problem::Problem;
 
 /// Names the device that asked: its right at the machine that hands the request on, its stable identity
@@ -92,7 +92,7 @@ fn rest_of(path: &str) -> Option<&str> {
 /// # Errors
 /// The device has no name that could be passed on: then nothing is asked for it.
 pub(super) fn asked_by(by: &Principal, from: Option<From>) -> Result<Option<(HeaderName, HeaderValue)>, Problem> {
-    let Principal::Device { id, label, right } = by else { return Ok(None) };
+    let Principal::Device { id, label, right, .. } = by else { return Ok(None) };
     let nameless = || Problem::refused("your device has no name that can be passed on");
     let address = from.ok_or_else(nameless)?.0;
     Ok(Some((ASKED_BY, name_of(*right, id, label, address)?)))
@@ -117,11 +117,18 @@ pub(crate) async fn for_another(app: &App, by: Principal, asked_by: &HeaderValue
     let [right, id, name, address] = words.as_slice() else { return Err(bad()) };
     let said = Right::parse(right).ok_or_else(bad)?;
     let address: IpAddr = address.parse().map_err(|_| bad())?;
-    let Principal::Device { id: own, label, right } = by else {
+    let Principal::Device { id: own, label, right, mut meshes } = by else {
         return Err(Problem::bad("shrooms-asked-by: is for other machines' daemons"));
     };
     let engine = &app.engine;
-    let here = match engine.mesh().who(address).await {
+    let source = engine.mesh().who(address).await;
+    // What it sees, it sees over its own mesh too; of one that is not here nothing is known.
+    let mesh = match &source {
+        Source::Device(machine) => machine.mesh.clone(),
+        Source::Me | Source::Unknown => None,
+    };
+    meshes.push(mesh.unwrap_or_default());
+    let here = match source {
         _ if *id == engine.mesh().me().id.0 => None,
         Source::Me => None,
         Source::Device(machine) => engine.right_of(&machine.id.0),
@@ -131,7 +138,7 @@ pub(crate) async fn for_another(app: &App, by: Principal, asked_by: &HeaderValue
         return Err(Problem::refused("this machine does not ask itself through another: ask it here"));
     };
     let label = format!("{label} for {}", shrooms_core::text::cut(name, 130));
-    Ok(Principal::Device { id: own, label, right: right.lesser(said).lesser(here) })
+    Ok(Principal::Device { id: own, label, right: right.lesser(said).lesser(here), meshes })
 }
 
 #[cfg(test)]

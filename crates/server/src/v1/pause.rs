@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shrooms_core::desk::Request;
@@ -18,7 +18,7 @@ use super::fleet::ANSWER;
 use super::input::{Body, Nothing};
 use super::status::{self, Status};
 use super::tasks;
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 
 pub(super) async fn pause(

@@ -26,6 +26,11 @@ pub(super) fn check(dir: &str, argv: Vec<String>, path: &str) -> Result<Checked,
     Ok(Checked { dir: text.to_string(), argv })
 }
 
+/// Where a program is that is run in no directory of its own: given by its path, or on the search path.
+pub(super) fn find(program: &str, path: &str) -> Result<String, Problem> {
+    command(Path::new("/"), vec![program.to_string()], path).map(|argv| argv.concat())
+}
+
 fn directory(dir: &str) -> Result<PathBuf, Problem> {
     if !Path::new(dir).is_absolute() {
         return Err(Problem::bad(format!("dir: must be an absolute path, not '{dir}'")));
@@ -53,7 +58,8 @@ fn command(dir: &Path, mut argv: Vec<String>, path: &str) -> Result<Vec<String>,
         runs(&dir.join(program)).map_err(|why| Problem::bad(format!("command: '{program}' {why}")))?;
         return Ok(argv);
     }
-    let found = find(program, path);
+    let places = path.split(':').map(Path::new).filter(|p| p.is_absolute());
+    let found = places.map(|place| place.join(program)).find(|file| runs(file).is_ok());
     let found = found.as_deref().and_then(Path::to_str).ok_or_else(|| {
         Problem::bad(format!(
             "command: no program '{program}' on the daemon's search path ({path}): give its path, or ./{program} for \
@@ -64,12 +70,6 @@ fn command(dir: &Path, mut argv: Vec<String>, path: &str) -> Result<Vec<String>,
         *first = found.to_string();
     }
     Ok(argv)
-}
-
-/// The first program of this name on the search path.
-pub(super) fn find(name: &str, path: &str) -> Option<PathBuf> {
-    let places = path.split(':').map(Path::new).filter(|p| p.is_absolute());
-    places.map(|place| place.join(name)).find(|file| runs(file).is_ok())
 }
 
 fn runs(file: &Path) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, Path};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
@@ -14,7 +14,7 @@ use shrooms_core::{Kind, Refusal, text};
 use shrooms_engine::{Reader, StoreError};
 
 use super::input::{Asked, Body, Part};
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 
 /// A prompt as a person reads it.

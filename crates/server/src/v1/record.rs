@@ -351,7 +351,8 @@ mod tests {
     #[test]
     fn an_outcome_is_told_to_whoever_asked_and_to_nobody_else() {
         let mut ask = record(AskState::Open, None, None).ask;
-        let device = Principal::Device { id: "d".into(), label: "d".into(), right: Default::default() };
+        let device =
+            Principal::Device { id: "d".into(), label: "d".into(), right: Default::default(), meshes: Vec::new() };
         for (asker, by, want) in [
             (AskBy::Owner, Principal::Owner, true),
             (AskBy::Owner, Principal::Session(SessionUid(1)), false),

@@ -3,76 +3,24 @@
 
 mod add;
 mod beside;
+mod shown;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::Timestamp;
 use shrooms_core::desk::Request;
-use shrooms_core::refusal::when;
 use shrooms_core::rights::Action;
-use shrooms_core::row::{Harness, SessionState};
 use shrooms_core::{Refusal, Text, near, text};
 use shrooms_engine::SessionRow;
 
 use super::input::{Asked, Body, Nothing, Part, message_id, within};
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 pub(super) use add::add;
 use beside::Beside;
-
-/// A session as everybody is shown it, and as other machines' daemons show theirs.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Session {
-    pub(super) name: String,
-    #[serde(default)]
-    harness: String,
-    #[serde(default)]
-    command: Vec<String>,
-    #[serde(default)]
-    dir: String,
-    #[serde(default)]
-    state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-    /// Permissions are answered by the daemon.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    auto_approve: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    /// The harness's own id of the conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    conversation: Option<String>,
-    /// Agents may have a task begun on a fresh conversation.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    fresh_by_agents: bool,
-    /// Whose files it takes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    accept_files_from: Vec<String>,
-    /// What it has spent today, in US dollars, and what it may.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    spent_usd: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    daily_usd: Option<f64>,
-    #[serde(default)]
-    tasks_open: u32,
-    #[serde(default)]
-    tasks_waiting: u32,
-    /// Its program is there, at work or not.
-    #[serde(default)]
-    running: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    keep_running: bool,
-    /// The branch of the worktree that was made for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    branch: Option<String>,
-    /// What its owner should know of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    warning: Option<String>,
-    #[serde(default)]
-    created: String,
-}
+pub(super) use shown::Session;
 
 /// `GET /v1/sessions`, here and of other machines.
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,70 +28,15 @@ pub(super) struct Sessions {
     pub(super) sessions: Vec<Session>,
 }
 
-impl Session {
-    pub(super) fn of(app: &App, row: SessionRow) -> Session {
-        let limits = &app.engine.settings().limits;
-        Session::at(row, app.engine.wall(), limits.daily_micros)
-    }
-
-    /// As it is at this wall time; `machine_micros` is what the machine may spend a day.
-    fn at(row: SessionRow, wall: i64, machine_micros: u64) -> Session {
-        let today = wall.div_euclid(86_400_000);
-        let spent = |(day, micros): (i64, u64)| if day == today { micros } else { 0 };
-        let cap = row.session.daily_micros;
-        let over = cap > 0 && spent(row.session.spent) >= cap;
-        let machine_over = machine_micros > 0 && spent(row.machine_spent) >= machine_micros;
-        let held = match (&row.paused, row.lane.limited) {
-            (Some(by), _) => Some(format!("everything is paused, by {by}")),
-            (_, Some(until)) => Some(format!("its account is at its limit until {}", when(until))),
-            _ if over => Some("its daily spend cap is reached".to_string()),
-            _ if machine_over => Some("the machine's daily spend cap is reached".to_string()),
-            _ => Some(row.lane.waits_for.clone()).filter(|w| !w.is_empty()),
-        };
-        let attached = row.session.attached.as_ref().map(|a| format!("to a terminal since {}", when(a.since.wall)));
-        let (state, why) = match &row.session.state {
-            SessionState::Stopped { why } => ("stopped", Some(why.clone())),
-            SessionState::Removed => ("stopped", Some("removed".to_string())),
-            SessionState::Ready if attached.is_some() => ("attached", attached),
-            SessionState::Ready if row.prompts > 0 => ("waiting", Some("for an answer: prompt list".to_string())),
-            SessionState::Ready if row.works => ("working", held),
-            SessionState::Ready => ("idle", held),
-        };
-        let harness = row.session.harness.name().to_string();
-        let (command, model, auto_approve) = match row.session.harness {
-            Harness::Command { argv, .. } => (argv, None, false),
-            Harness::Claude { model, auto_approve } => (Vec::new(), model, auto_approve),
-        };
-        Session {
-            name: row.session.name,
-            harness,
-            command,
-            dir: row.session.dir,
-            state: state.to_string(),
-            why,
-            auto_approve,
-            model,
-            conversation: row.lane.conversation,
-            fresh_by_agents: row.session.fresh_by_agents,
-            accept_files_from: row.session.accept_files_from,
-            spent_usd: Some(spent(row.session.spent)).filter(|m| *m > 0).map(|m| m as f64 / 1e6),
-            daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
-            running: row.lane.turn.is_some(),
-            keep_running: row.session.keep_running,
-            branch: row.session.worktree.map(|w| w.branch),
-            warning: None,
-            tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
-            tasks_waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
-            created: Timestamp(row.session.created.wall).to_string(),
-        }
-    }
-}
-
 /// All of this machine's, by name.
 pub(super) async fn own(app: &App) -> Result<Vec<Session>, Problem> {
     let rows = app.engine.read(|r| r.sessions()).await?;
     let beside = Beside::of(&rows);
-    Ok(rows.into_iter().map(|row| Session { warning: beside.warning(&row), ..Session::of(app, row) }).collect())
+    let shown = |row: SessionRow| {
+        let warning = beside.warning(&row);
+        Session::of(app, row).in_list().warned(warning)
+    };
+    Ok(rows.into_iter().map(shown).collect())
 }
 
 /// One of them as it is shown.
@@ -151,7 +44,8 @@ pub(super) async fn one(app: &App, name: &str) -> Result<Session, Problem> {
     let rows = app.engine.read(|r| r.sessions()).await?;
     let beside = Beside::of(&rows);
     let row = found(app, rows, name)?;
-    Ok(Session { warning: beside.warning(&row), ..Session::of(app, row) })
+    let warning = beside.warning(&row);
+    Ok(Session::of(app, row).warned(warning))
 }
 
 /// The one of this name, or who was perhaps meant.
@@ -293,89 +187,4 @@ pub(super) async fn log(
         text: line.text,
     });
     Ok(Json(Log { lines: lines.collect() }))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use shrooms_core::Stamp;
-    use shrooms_core::id::{LaneNo, SessionUid, TurnNo};
-    use shrooms_core::row::{Lane, LaneKind};
-
-    use super::*;
-
-    #[test]
-    fn a_session_is_shown_with_what_it_does() {
-        let shown = |state: SessionState, turn: Option<i64>, waits_for: &str| {
-            let row = SessionRow {
-                session: shrooms_core::row::Session {
-                    uid: SessionUid(1),
-                    name: "tests".into(),
-                    harness: Harness::Command {
-                        argv: vec!["/bin/true".into()],
-                        framed: false,
-                        rerun_on_crash: false,
-                        takes_turns: false,
-                    },
-                    dir: "/srv".into(),
-                    state,
-                    lane: LaneNo(2),
-                    created: Stamp { wall: 1_800_000_000_000, served: 0 },
-                    daily_micros: 0,
-                    spent: (0, 0),
-                    fresh_by_agents: false,
-                    accept_files_from: Vec::new(),
-                    asked: Default::default(),
-                    keep_running: false,
-                    attached: None,
-                    worktree: None,
-                    removed: None,
-                },
-                lane: Lane {
-                    no: LaneNo(2),
-                    session: SessionUid(1),
-                    kind: LaneKind::Main,
-                    generation: 0,
-                    conversation: None,
-                    adopted: None,
-                    noted: None,
-                    used: false,
-                    renew: false,
-                    limited: None,
-                    resumed: false,
-                    cost_micros: 0,
-                    quiet_since: 0,
-                    reminded: Vec::new(),
-                    recap: false,
-                    crashes: Vec::new(),
-                    turn: turn.map(TurnNo),
-                    holder: None,
-                    not_before: None,
-                    waits_for: waits_for.into(),
-                },
-                paused: None,
-                machine_spent: (0, 0),
-                works: turn.is_some(),
-                prompts: 0,
-                open: 2,
-                waiting: 1,
-            };
-            serde_json::to_value(Session::at(row, 1_800_000_000_000, 0)).unwrap()
-        };
-        let stopped = || SessionState::Stopped { why: "by the owner".into() };
-        assert_eq!(
-            shown(SessionState::Ready, None, ""),
-            json!({"name": "tests", "harness": "command", "command": ["/bin/true"], "dir": "/srv", "state": "idle",
-                   "tasks_open": 2, "tasks_waiting": 1, "created": "2027-01-15T08:00:00.000Z"})
-        );
-        for (state, turn, waits_for, word, why) in [
-            (SessionState::Ready, Some(3), "", "working", None),
-            (SessionState::Ready, None, "the disk is full", "idle", Some("the disk is full")),
-            (stopped(), None, "", "stopped", Some("by the owner")),
-            (stopped(), Some(3), "", "stopped", Some("by the owner")),
-        ] {
-            let shown = shown(state, turn, waits_for);
-            assert_eq!((shown["state"].as_str(), shown["why"].as_str()), (Some(word), why));
-        }
-    }
 }

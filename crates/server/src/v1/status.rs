@@ -1,11 +1,11 @@
 //! `GET /v1/status`: which daemon this is, who it takes the caller for, and what holds its work up.
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use serde::Serialize;
 use shrooms_core::Principal;
 
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::listen::Heard;
 use crate::problem::Problem;
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use serde::{Deserialize, Serialize};
 use shrooms_a2a::{Task, TaskState};
 use shrooms_core::desk::{Done, Hand, Request, SendReq, Word};
@@ -19,7 +19,7 @@ use super::made;
 use super::remote::{self, There};
 use super::sessions;
 use crate::a2a::digest_of_text;
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 use crate::task_json::{self, Shown};
 use crate::wait;

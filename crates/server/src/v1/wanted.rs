@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use shrooms_core::Principal;
 use shrooms_core::row::{Delivery, DeliveryKind, DeliveryState, Task};
@@ -14,7 +13,7 @@ use shrooms_engine::{Reader, StoreError};
 
 use super::input::{Asked, Part, within};
 use super::sessions;
-use crate::app::App;
+use crate::app::{App, State};
 use crate::problem::Problem;
 use crate::wait;
 

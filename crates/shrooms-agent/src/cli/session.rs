@@ -4,6 +4,7 @@
 mod add;
 mod attach;
 mod conversations;
+mod given;
 mod interrupt;
 mod list;
 mod log;

@@ -29,7 +29,8 @@ pub struct Input {
 
 pub fn tool() -> Tool {
     let about = "List the agents on all of this person's machines, a line each: MACHINE/SESSION, what runs it, its \
-                 state (idle, working, stopped), its directory.";
+                 state (idle, working, stopped), its directory, and where its owner says so its skills and what it \
+                 is responsible for.";
     let annotations = ToolAnnotations::with_title("List agents").read_only(true).open_world(false);
     Tool::new(NAME, about, input::schema::<Input>()).with_annotations(annotations)
 }

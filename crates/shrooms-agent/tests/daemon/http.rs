@@ -101,6 +101,21 @@ pub fn raw(from: IpAddr, to: SocketAddr, bytes: &str) -> Answer {
     exchange(stream, bytes)
 }
 
+/// What comes until this text does, or nothing comes for a while; of an answer that does not end.
+pub fn raw_until(from: IpAddr, to: SocketAddr, bytes: &str, end: &str) -> String {
+    let Some(mut stream) = connect(from, to) else { return String::new() };
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let (mut all, mut piece) = (Vec::new(), [0; 65_536]);
+    while let Ok(n @ 1..) = stream.read(&mut piece) {
+        all.extend_from_slice(&piece[..n]);
+        if String::from_utf8_lossy(&all).contains(end) {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
 pub fn connect(from: IpAddr, to: SocketAddr) -> Option<TcpStream> {
     let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket(family, SocketType::STREAM, None).unwrap();

@@ -34,6 +34,7 @@ mod prompts;
 mod quiet;
 mod rests;
 mod seen;
+mod settings;
 mod states;
 mod terminals;
 mod worker_cut;

@@ -7,6 +7,9 @@ use serde_json::Value;
 pub struct Request {
     /// Whose session made it, as its note says: `MACHINE/SESSION`.
     pub agent: String,
+    pub model: String,
+    /// Its system prompt.
+    pub system: String,
     /// The user's messages in order: in each its texts, without the notes that the harness adds.
     pub said: Vec<Vec<String>>,
     /// Name of the tool and what it returned, in order.
@@ -17,8 +20,13 @@ impl Request {
     pub fn of(entry: Value) -> Request {
         let system = entry["system"].as_str().unwrap_or_default();
         let agent = system.split("You are the agent ").nth(1).and_then(|rest| rest.split(' ').next());
-        let mut request =
-            Request { agent: agent.unwrap_or_default().to_string(), said: Vec::new(), returns: Vec::new() };
+        let mut request = Request {
+            agent: agent.unwrap_or_default().to_string(),
+            model: entry["model"].as_str().unwrap_or_default().to_string(),
+            system: system.to_string(),
+            said: Vec::new(),
+            returns: Vec::new(),
+        };
         let mut tools: Vec<(String, String)> = Vec::new();
         for message in entry["body"]["messages"].as_array().into_iter().flatten() {
             let blocks = blocks(&message["content"]);

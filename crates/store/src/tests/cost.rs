@@ -82,7 +82,12 @@ impl Pair {
 
 fn send_of(mid: &str) -> SendReq {
     SendReq {
-        by: Principal::Device { id: "d1".into(), label: "laptop.home".into(), right: Default::default() },
+        by: Principal::Device {
+            id: "d1".into(),
+            label: "laptop.home".into(),
+            right: Default::default(),
+            meshes: Vec::new(),
+        },
         claim: Some("laptop/owner".into()),
         session: "a".into(),
         mid: mid.into(),

@@ -168,7 +168,7 @@ impl Sim {
     /// A machine as others know it.
     pub(super) fn device(&self, m: usize) -> Principal {
         let label = format!("{}.mesh", self.machines[m].world.place.machine);
-        Principal::Device { id: self.machines[m].device(), label, right: Default::default() }
+        Principal::Device { id: self.machines[m].device(), label, right: Default::default(), meshes: Vec::new() }
     }
 
     /// One packet goes on, or does not.

@@ -29,8 +29,9 @@ impl Sim {
             Mood::Quiet if self.dice.one_in(2) => Behaviour::Silent,
             _ => behaves,
         };
-        let keep_running = stays && self.dice.one_in(4);
-        let new = NewSession { keep_running, ..NewSession::new(name, harness, "/tmp") };
+        let keep = stays && self.dice.one_in(4);
+        let set = SessionSet { keep_running: keep.then_some(true), ..SessionSet::default() };
+        let new = NewSession { set, ..NewSession::new(name, harness, "/tmp") };
         let add = Request::AddSession { by: Principal::Owner, new: Box::new(new) };
         if self.request(m, add).is_ok() {
             let lane = self.machines[m].world.desk.session_by_name(name).expect("the session that was added").lane;
@@ -137,7 +138,12 @@ impl Sim {
     }
 
     fn send_from_elsewhere(&mut self, m: usize, name: &str) {
-        let by = Principal::Device { id: "id-tablet".into(), label: "tablet.mesh".into(), right: Default::default() };
+        let by = Principal::Device {
+            id: "id-tablet".into(),
+            label: "tablet.mesh".into(),
+            right: Default::default(),
+            meshes: Vec::new(),
+        };
         self.send(m, by, name, None);
     }
 

@@ -59,7 +59,7 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, lane: Option<&L
         Some(_) => Conversation::Resume(conversation),
         None => Conversation::New(conversation),
     };
-    let note = words::note(&inner.machine(), &session.name);
+    let note = words::with_role(words::note(&inner.machine(), &session.name), &session.role);
     let digest = Digest::of([note.as_bytes()]).short(16);
     // Of one that was begun before this was written down, it is taken for the same.
     let afresh = file.is_some() && lane.noted.as_ref().map_or(lane.adopted.is_some(), |noted| *noted != digest);
@@ -69,7 +69,7 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, lane: Option<&L
         mcp_config: Some(mcp(inner, session)),
         allowed_tools: UNASKED.iter().map(|tool| format!("{TOOLS}{tool}")).collect(),
         disallowed_tools: COMPETING.iter().map(ToString::to_string).collect(),
-        ..plain(inner, model.clone(), conversation)
+        ..plain(inner, model.clone(), session.args.clone(), conversation)
     };
     let program = claude::arguments(&spec).map_err(|e| counted(e.to_string()))?;
     let dir = super::super::run_dir(inner, fence.lane, fence.turn);
@@ -96,7 +96,7 @@ pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, lane: Option<&L
 }
 
 /// Claude Code in a conversation, with what is the session's own and nothing of ours.
-pub(crate) fn plain(inner: &Inner, model: Option<String>, conversation: Conversation) -> ClaudeSpec {
+pub(crate) fn plain(inner: &Inner, model: Option<String>, args: Vec<String>, conversation: Conversation) -> ClaudeSpec {
     ClaudeSpec {
         program: inner.harnesses.claude.clone(),
         conversation,
@@ -106,7 +106,7 @@ pub(crate) fn plain(inner: &Inner, model: Option<String>, conversation: Conversa
         allowed_tools: Vec::new(),
         disallowed_tools: Vec::new(),
         permission_mode: Some(PermissionMode::Ask),
-        extra: Vec::new(),
+        extra: args,
     }
 }
 

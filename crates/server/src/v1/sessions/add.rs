@@ -4,19 +4,20 @@
 use std::path::PathBuf;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::Extension;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use shrooms_core::desk::{NewSession, Request};
 use shrooms_core::name::check_session_name;
-use shrooms_core::row::Harness;
+use shrooms_core::row::{Harness, SessionSet, Worktree};
 use shrooms_core::{Kind, Principal, Refusal, text};
 use shrooms_engine::{Conversation, NotProven, Proven, Trial, worktree};
 
 use super::super::input::{Body, model};
 use super::super::program;
+use super::super::settings::{Settings, SkillGiven};
 use super::{Session, one};
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 
 /// A conversation that was written to so recently may still be open in its terminal (ms).
@@ -38,8 +39,15 @@ pub(in super::super) struct New {
     #[serde(default)]
     auto_approve: bool,
     model: Option<String>,
-    #[serde(default)]
-    keep_running: bool,
+    fresh_by_agents: Option<bool>,
+    skills: Option<Vec<SkillGiven>>,
+    responsibilities: Option<Vec<String>>,
+    role: Option<String>,
+    args: Option<Vec<String>>,
+    starred: Option<bool>,
+    keep_running: Option<bool>,
+    meshes: Option<Vec<String>>,
+    prompt_timeout: Option<u32>,
     /// A conversation that began in a terminal.
     resume: Option<String>,
     /// It works in a git worktree of its own, of the repository that `dir` is in …
@@ -77,6 +85,7 @@ async fn made(app: &App, by: Principal, mut new: New) -> Result<Added, Problem> 
     let mut notes = Vec::new();
     let kind = kind(new.harness.as_deref(), new.resume.is_some(), app.config.allow_scripted)?;
     fits(&new, kind)?;
+    let set = new.set(app)?;
     if let Some(id) = new.resume.clone() {
         let found = kept(app, &id).await?;
         if let Some(pid) = found.open {
@@ -96,14 +105,14 @@ async fn made(app: &App, by: Principal, mut new: New) -> Result<Added, Problem> 
     let tree = match new.worktree {
         true => {
             let path = app.engine.state().join("worktrees").join(&new.name);
-            let git = program::find("git", &app.config.path);
+            let git = program::find("git", &app.config.path).ok().map(PathBuf::from);
             let made = worktree::make(git, &PathBuf::from(&dir), path, &new.name, new.branch.as_deref()).await;
             Some(made.map_err(|why| Problem::bad(format!("worktree: {why}")))?)
         }
         false => None,
     };
     let dir = tree.as_ref().map_or(dir, |t| t.dir.display().to_string());
-    let kept = settled(app, by, &new, harness, dir, tree.as_ref().map(|t| t.row.clone())).await;
+    let kept = settled(app, by, &new, set, harness, dir, tree.as_ref().map(|t| t.row.clone())).await;
     let proven = match kept {
         Ok(proven) => proven,
         Err(problem) => {
@@ -124,21 +133,21 @@ async fn settled(
     app: &App,
     by: Principal,
     new: &New,
+    set: SessionSet,
     harness: Harness,
     dir: String,
-    worktree: Option<shrooms_core::row::Worktree>,
+    worktree: Option<Worktree>,
 ) -> Result<Proven, Problem> {
-    let trial = Trial { harness: harness.clone(), dir: dir.clone(), conversation: new.resume.clone() };
+    // What cannot be set of such a harness is refused before it is tried.
+    set.check(&harness)?;
+    let args = set.args.clone().unwrap_or_default();
+    let trial = Trial { harness: harness.clone(), dir: dir.clone(), args, conversation: new.resume.clone() };
     let proven = app.engine.prove(trial).await.map_err(|e| match e {
         NotProven::Engine(e) => Problem::from(e),
         e => Problem::new(Kind::Config, format!("harness: {e}")),
     })?;
-    let row = NewSession {
-        keep_running: new.keep_running,
-        conversation: new.resume.clone(),
-        worktree,
-        ..NewSession::new(&new.name, harness, dir)
-    };
+    let row =
+        NewSession { set, conversation: new.resume.clone(), worktree, ..NewSession::new(&new.name, harness, dir) };
     app.engine.request(Request::AddSession { by, new: Box::new(row) }).await?;
     Ok(proven)
 }
@@ -150,7 +159,6 @@ fn fits(new: &New, kind: HarnessKind) -> Result<(), Problem> {
         true if !new.command.is_empty() => Some("command: Claude Code takes none"),
         false if new.auto_approve => Some("auto_approve: a command asks for nothing"),
         false if new.model.is_some() => Some("model: a command has none"),
-        false if new.keep_running => Some("keep_running: a command runs once for each task"),
         false if new.resume.is_some() => Some("resume: a command has no conversation"),
         _ if new.resume.is_some() && new.worktree => {
             Some("worktree: a conversation goes on where it began: leave one of resume and worktree out")
@@ -173,6 +181,23 @@ async fn kept(app: &App, id: &str) -> Result<Conversation, Problem> {
 }
 
 impl New {
+    /// What is set of it from the beginning; its model and whether it asks are its harness's.
+    fn set(&mut self, app: &App) -> Result<SessionSet, Problem> {
+        let given = Settings {
+            fresh_by_agents: self.fresh_by_agents,
+            skills: self.skills.take(),
+            responsibilities: self.responsibilities.take(),
+            role: self.role.take(),
+            args: self.args.take(),
+            starred: self.starred,
+            keep_running: self.keep_running,
+            meshes: self.meshes.take(),
+            prompt_timeout: self.prompt_timeout,
+            ..Settings::default()
+        };
+        given.read(app)
+    }
+
     /// What it runs; the program of the owner's choice is checked, and Claude Code must be there.
     async fn harness(&mut self, app: &App, kind: HarnessKind, dir: String) -> Result<(Harness, String), Problem> {
         let claude = kind == HarnessKind::Claude;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
+use super::given::Given;
 use crate::context::Context;
 use crate::env::absolute;
 use crate::report::{Exit, Failure};
@@ -15,6 +17,7 @@ Examples:
   shrooms-agent session add review --harness claude --dir ~/webapp
   shrooms-agent session add fix --harness claude --dir ~/webapp --worktree
   shrooms-agent session add old --resume 8f4d21a0-1c9e-4f6e-9a53-0b1d1f1f7a55
+  shrooms-agent session add review --harness claude --role 'You look after the tests.' --skill rust
   shrooms-agent session add tests --dir ~/webapp -- make test
   shrooms-agent session add ask --framed -- my-agent --stdin
   shrooms-agent session add shell -- sh -c 'cd sub && ./run.sh'
@@ -43,9 +46,6 @@ pub struct Args {
     /// The model (claude) [default: by its settings]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Keep its program running also when it has nothing to do (claude)
-    #[arg(long)]
-    keep_running: bool,
     /// Go on with a conversation that began in a terminal (claude); `session conversations` lists them
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
@@ -61,6 +61,8 @@ pub struct Args {
     /// Run the command again if the machine went down while it ran
     #[arg(long)]
     rerun_on_crash: bool,
+    #[command(flatten)]
+    given: Given,
     /// The program and its arguments
     #[arg(value_name = "COMMAND", last = true)]
     command: Vec<String>,
@@ -79,12 +81,13 @@ struct Body<'a> {
     auto_approve: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
-    keep_running: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     resume: Option<&'a str>,
     worktree: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
+    #[serde(flatten)]
+    given: Map<String, Value>,
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
@@ -114,10 +117,10 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
         rerun_on_crash: args.rerun_on_crash,
         auto_approve: args.auto_approve,
         model: args.model.as_deref(),
-        keep_running: args.keep_running,
         resume: args.resume.as_deref(),
         worktree: args.worktree,
         branch: args.branch.as_deref(),
+        given: args.given.body(),
     };
     super::show(&context.post("/v1/sessions", &body).await?, context)
 }

@@ -35,7 +35,9 @@ fn lines(sessions: &Sessions, out: Output) -> String {
             session.dir.clone(),
         ]
     };
-    let rows: Vec<_> = sessions.sessions.iter().map(row).collect();
+    // They come by name; those that the owner wants at the top first.
+    let (starred, rest): (Vec<_>, Vec<_>) = sessions.sessions.iter().partition(|session| session.starred);
+    let rows: Vec<_> = starred.into_iter().chain(rest).map(row).collect();
     out.table(["NAME", "HARNESS", "STATE", "OPEN", "WAITING", "DIRECTORY"], &rows)
 }
 
@@ -53,5 +55,14 @@ mod tests {
             lines(&sessions, Output { json: false, terminal: false }),
             "tests\tcommand\tstopped (by the owner)\t2\t1\t/srv\n"
         );
+    }
+
+    #[test]
+    fn those_with_a_star_come_first() {
+        let session = |name: &str, starred: bool| json!({"name": name, "state": "idle", "starred": starred});
+        let all = [session("a", false), session("b", true), session("c", false), session("d", true)];
+        let lines = lines(&api::read(&json!({"sessions": all})).unwrap(), Output { json: false, terminal: false });
+        let names: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(names, ["b", "d", "a", "c"]);
     }
 }
