@@ -212,6 +212,7 @@ impl DeskLoop {
         if idle {
             self.inner.hub.sweep();
             self.inner.followers.sweep();
+            self.inner.listeners.sweep();
             if now.served - self.reaped >= PASS.as_millis() as i64 {
                 self.reaped = now.served;
                 self.inner.reap();

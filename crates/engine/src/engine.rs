@@ -14,7 +14,7 @@ use shrooms_mesh::local::Interfaces;
 use shrooms_mesh::{DirectoryKind, Machine, Mesh};
 use shrooms_outbound::{Outbound, Peer};
 use shrooms_store::{LogReader, LogWriter, Reader, Store};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -26,6 +26,7 @@ use crate::error::EngineError;
 use crate::follow::{Follow, Followers, GATHER};
 use crate::hub::{Hub, Watch};
 use crate::live::Live;
+use crate::log::{Host, Listeners, SEARCHES, forget_gone, log_bounds, tell_anew};
 
 /// Requests that may wait for the desk; more wait at the door, in their own connections.
 const WAITING_REQUESTS: usize = 1_024;
@@ -78,6 +79,9 @@ pub(crate) struct Inner {
     pub(crate) reader: Reader,
     pub(crate) log: LogWriter,
     pub(crate) lines: LogReader,
+    pub(crate) listeners: Arc<Listeners>,
+    /// Turns of searches.
+    pub(crate) searches: Arc<Semaphore>,
     pub(crate) clock: Arc<dyn Source>,
     pub(crate) hub: Hub,
     pub(crate) followers: Followers,
@@ -122,10 +126,16 @@ impl Engine {
         let (requests, request_queue) = mpsc::channel(WAITING_REQUESTS);
         let (observations, observation_queue) = mpsc::channel(WAITING_OBSERVATIONS);
         let (stopped_tx, stopped) = watch::channel(false);
+        let listeners = Arc::new(Listeners::default());
+        let (anew, begun_anew) = watch::channel(None);
+        let bounds = log_bounds(&config.settings.log);
+        let log = LogWriter::open(&state, bounds, Host { listeners: listeners.clone(), anew })?;
         let inner = Arc::new(Inner {
             reader: Reader::open(&state)?,
-            log: LogWriter::open(&state)?,
-            lines: LogReader::open(&state),
+            lines: log.reader(),
+            log,
+            listeners,
+            searches: Arc::new(Semaphore::new(SEARCHES)),
             mesh: config.mesh,
             launcher: config.launcher,
             grace: config.grace,
@@ -149,6 +159,8 @@ impl Engine {
             state,
         });
         inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
+        inner.spawn(&tokio::runtime::Handle::current(), tell_anew(inner.clone(), begun_anew));
+        inner.spawn(&tokio::runtime::Handle::current(), forget_gone(inner.clone()));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
         Ok(Engine(inner))
@@ -169,18 +181,6 @@ impl Engine {
     ) -> Result<T, EngineError> {
         let inner = self.0.clone();
         let done = tokio::task::spawn_blocking(move || read(&inner.reader)).await;
-        Ok(done.map_err(|_| EngineError::Stopping)??)
-    }
-
-    /// Reads what sessions said.
-    pub async fn log_lines(
-        &self,
-        session: i64,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<shrooms_store::LogLine>, EngineError> {
-        let inner = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || inner.lines.lines(session, after, limit)).await;
         Ok(done.map_err(|_| EngineError::Stopping)??)
     }
 
@@ -266,6 +266,7 @@ impl Engine {
                 tracing::warn!("some work did not end in time; its launchers end it");
             }
         }
+        self.0.end_log().await;
         if self.0.requests.send(Message::Stop).await.is_ok() {
             let mut stopped = self.0.stopped.clone();
             // An error means that the desk's thread is gone, which is what is waited for.

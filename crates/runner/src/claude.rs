@@ -4,8 +4,10 @@
 mod arguments;
 mod codec;
 mod conversation;
+mod history;
 mod wire;
 
 pub use arguments::{ArgumentError, ClaudeSpec, Conversation, NOT_INHERITED, PermissionMode, arguments};
 pub use codec::Claude;
 pub use conversation::{Landed, conversation_file, landed};
+pub use history::history;

@@ -9,6 +9,7 @@
 //! - `companion`: programs beside this one, outside every run
 //! - `record`: the files of a run; `lock`: the lane's lock; `proc`: reading `/proc`, sending signals
 //! - `codec`: what happens in a harness, in one shape; `claude`: Claude Code, in that shape
+//! - `history`: what a harness's own record of a conversation holds
 //! - `leftovers`: what a killed launcher left behind; `crash`: named crash points for tests
 //!
 //! The crate knows nothing of tasks, sessions or lanes: it gets a directory, a lock and a mark.
@@ -19,6 +20,7 @@ pub mod codec;
 pub mod companion;
 pub mod crash;
 mod error;
+mod history;
 mod launcher;
 mod leftovers;
 mod lock;
@@ -29,6 +31,7 @@ mod run;
 mod wire;
 
 pub use error::{Leftover, StartError};
+pub use history::{History, Role, Said};
 pub use launcher::launcher_main;
 pub use leftovers::{Cleared, clear_leftovers};
 pub use orphans::reap_orphans;

@@ -7,6 +7,7 @@ mod events;
 mod fleet;
 mod greeting;
 mod input;
+mod log;
 mod machines;
 mod made;
 mod owner;
@@ -67,7 +68,12 @@ fn look() -> Router<App> {
 
 fn see() -> Router<App> {
     Router::new()
-        .route("/v1/sessions/{name}/log", get(sessions::log))
+        .route("/v1/sessions/{name}/log", get(log::page))
+        .route("/v1/sessions/{name}/events", get(log::stream::stream))
+        .route("/v1/sessions/{name}/search", get(log::search))
+        .route("/v1/sessions/{name}/history", get(log::history))
+        .route("/v1/sessions/{name}/export", get(log::export::export))
+        .route("/v1/search", get(log::search_all))
         .route("/v1/prompts", get(prompts::list))
         .route("/v1/prompts/{id}", get(prompts::get))
         .route("/v1/events", get(events::stream))

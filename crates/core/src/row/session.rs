@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
 use crate::name::FilesFrom;
-use crate::time::Stamp;
+use crate::time::{Now, Stamp};
 
 /// One named agent: one harness in one directory on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,16 @@ pub struct Session {
     pub asked: BTreeMap<String, Vec<i64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<Stamp>,
+}
+
+/// A removed session can be brought back for so long.
+const UNDO_MS: i64 = 7 * 86_400_000;
+
+impl Session {
+    /// Whether it is there, or was removed so recently, by either clock, that it can be brought back.
+    pub fn may_come_back(&self, now: &Now) -> bool {
+        self.removed.is_none_or(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS)
+    }
 }
 
 /// The program behind a session.
