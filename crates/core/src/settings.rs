@@ -12,6 +12,7 @@ pub struct Settings {
     pub watchdog: Watchdog,
     pub limits: Limits,
     pub sessions: Sessions,
+    pub log: Log,
     /// What devices of the mesh may do here.
     pub grants: Grants,
 }
@@ -119,6 +120,24 @@ impl Default for Limits {
     }
 }
 
+/// What is kept of what sessions said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// Lines of one session: the newest.
+    pub lines: u32,
+    /// Megabytes of the whole log on the disk.
+    pub total_mb: u32,
+    /// Kilobytes of one line; a longer one is cut.
+    pub line_kb: u32,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log { lines: 200_000, total_mb: 2_000, line_kb: 64 }
+    }
+}
+
 /// A setting that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: must be {what}, not {given}")]
@@ -161,7 +180,10 @@ impl Settings {
         within("limits.agent_tasks_per_hour", l.agent_tasks_per_hour, 1, 100_000, "1 to 100000")?;
         within("limits.turns", l.turns, 0, 10_000, "0 to 10000")?;
         within("limits.expire_hours", l.expire_hours, 1, 24 * 365, "an hour to a year")?;
-        within("limits.keep_days", l.keep_days, 1, 3_650, "1 to 3650")
+        within("limits.keep_days", l.keep_days, 1, 3_650, "1 to 3650")?;
+        within("log.lines", self.log.lines, 100, 10_000_000, "100 to 10000000")?;
+        within("log.total_mb", self.log.total_mb, 10, 1_000_000, "10 to 1000000")?;
+        within("log.line_kb", self.log.line_kb, 1, 1_000, "1 to 1000")
     }
 }
 

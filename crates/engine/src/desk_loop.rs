@@ -212,6 +212,7 @@ impl DeskLoop {
         if idle {
             self.inner.hub.sweep();
             self.inner.followers.sweep();
+            self.inner.listeners.sweep();
             if now.served - self.reaped >= PASS.as_millis() as i64 {
                 self.reaped = now.served;
                 self.inner.reap();
@@ -252,7 +253,7 @@ impl DeskLoop {
     fn note(&self, lines: Vec<LogNote>) {
         for LogNote { session, text } in lines {
             let at = self.inner.clock.wall();
-            self.inner.log.add(LogLine { seq: 0, session: session.0, at, kind: "note", task: None, text });
+            self.inner.log_line(LogLine { seq: 0, session: session.0, at, kind: "note", task: None, text });
         }
     }
 

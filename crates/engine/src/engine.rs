@@ -26,6 +26,7 @@ use crate::error::EngineError;
 use crate::follow::{Follow, Followers, GATHER};
 use crate::hub::{Hub, Watch};
 use crate::live::Live;
+use crate::log::{Host, Listeners, SEARCHES, forget_gone, log_bounds, tell_anew};
 use crate::{prove, terminal};
 
 /// Requests that may wait for the desk; more wait at the door, in their own connections.
@@ -79,6 +80,9 @@ pub(crate) struct Inner {
     pub(crate) reader: Reader,
     pub(crate) log: LogWriter,
     pub(crate) lines: LogReader,
+    pub(crate) listeners: Arc<Listeners>,
+    /// Turns of searches.
+    pub(crate) searches: Arc<Semaphore>,
     pub(crate) clock: Arc<dyn Source>,
     pub(crate) hub: Hub,
     pub(crate) followers: Followers,
@@ -129,10 +133,16 @@ impl Engine {
         let (requests, request_queue) = mpsc::channel(WAITING_REQUESTS);
         let (observations, observation_queue) = mpsc::channel(WAITING_OBSERVATIONS);
         let (stopped_tx, stopped) = watch::channel(false);
+        let listeners = Arc::new(Listeners::default());
+        let (anew, begun_anew) = watch::channel(None);
+        let bounds = log_bounds(&config.settings.log);
+        let log = LogWriter::open(&state, bounds, Host { listeners: listeners.clone(), anew })?;
         let inner = Arc::new(Inner {
             reader: Reader::open(&state)?,
-            log: LogWriter::open(&state)?,
-            lines: LogReader::open(&state),
+            lines: log.reader(),
+            log,
+            listeners,
+            searches: Arc::new(Semaphore::new(SEARCHES)),
             mesh: config.mesh,
             launcher: config.launcher,
             grace: config.grace,
@@ -160,6 +170,8 @@ impl Engine {
         });
         inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
         inner.spawn(&tokio::runtime::Handle::current(), terminal::watch(inner.clone()));
+        inner.spawn(&tokio::runtime::Handle::current(), tell_anew(inner.clone(), begun_anew));
+        inner.spawn(&tokio::runtime::Handle::current(), forget_gone(inner.clone()));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
         desk_loop.start(lock, stopped_tx, tokio::runtime::Handle::current())?;
         Ok(Engine(inner, None))
@@ -184,21 +196,6 @@ impl Engine {
             None => read(&inner.reader),
         };
         let done = tokio::task::spawn_blocking(work).await;
-        Ok(done.map_err(|_| EngineError::Stopping)??)
-    }
-
-    /// Reads what sessions said.
-    pub async fn log_lines(
-        &self,
-        session: i64,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<shrooms_store::LogLine>, EngineError> {
-        if self.hides(shrooms_core::id::SessionUid(session)).await? {
-            return Ok(Vec::new());
-        }
-        let inner = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || inner.lines.lines(session, after, limit)).await;
         Ok(done.map_err(|_| EngineError::Stopping)??)
     }
 
@@ -300,6 +297,7 @@ impl Engine {
                 tracing::warn!("some work did not end in time; its launchers end it");
             }
         }
+        self.0.end_log().await;
         if self.0.requests.send(Message::Stop).await.is_ok() {
             let mut stopped = self.0.stopped.clone();
             // An error means that the desk's thread is gone, which is what is waited for.

@@ -17,6 +17,8 @@ pub enum EngineError {
     DiskFull { path: String },
     #[error("the daemon is shutting down: try again when it is back")]
     Stopping,
+    #[error("the conversation cannot be read {0}: make it readable for the user that the daemon runs as")]
+    Conversation(String),
     #[error("cannot start: {0}")]
     Start(String),
 }
@@ -28,7 +30,7 @@ impl EngineError {
             EngineError::Refused(r) => r.kind(),
             EngineError::Store(s) => s.kind(),
             EngineError::DiskFull { .. } | EngineError::Stopping => Kind::Unavailable,
-            EngineError::Start(_) => Kind::Config,
+            EngineError::Start(_) | EngineError::Conversation(_) => Kind::Config,
         }
     }
 }

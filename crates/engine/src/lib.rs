@@ -4,7 +4,8 @@
 //! - [`Engine`] is the handle; `desk_loop` the one thread that owns the desk and the store's writer
 //! - `effects`: one file per thing that is done outside; `live`: what runs in this boot; `progress`: when another
 //!   machine's task is worth a look
-//! - `hub`: who waits for what; `follow`: who hears all of a task; `clock`: the two clocks; `wording`: what a program is given
+//! - `history`: what a harness has of a conversation
+//! - `hub`: who waits for what; `follow`: who hears all of a task; `log`: what sessions said, and who listens; `clock`: the two clocks; `wording`: what a program is given
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod clock;
@@ -16,8 +17,10 @@ mod effects;
 mod engine;
 mod error;
 mod follow;
+mod history;
 mod hub;
 mod live;
+mod log;
 mod progress;
 mod prove;
 mod terminal;
@@ -34,10 +37,15 @@ pub use error::EngineError;
 pub use follow::{Behind, Follow, News};
 pub use hub::Watch;
 pub use live::Live;
+pub use log::{Heard, Listen};
 pub use progress::Progress;
 pub use prove::{NotProven, Proven, Trial};
 /// What calls to other machines are made with, and come to.
 pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer, segment};
+/// What conversations are shown as.
+pub use shrooms_runner::{History, Role, Said};
 /// What committed rows are read with.
-pub use shrooms_store::{Feed, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts};
+pub use shrooms_store::{
+    Feed, Found, LogLine, LogPage, LogPlace, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts,
+};
 pub use terminal::Terminal;

@@ -6,6 +6,7 @@ mod codec;
 mod conversation;
 mod conversations;
 mod extra;
+mod history;
 mod wire;
 
 pub use arguments::{ArgumentError, ClaudeSpec, Conversation, NOT_INHERITED, PermissionMode, arguments, in_terminal};
@@ -13,3 +14,4 @@ pub use codec::Claude;
 pub use conversation::{Landed, conversation_file, landed};
 pub use conversations::{Kept, conversations, open_in};
 pub use extra::check_extra;
+pub use history::history;

@@ -10,6 +10,7 @@
 //! - `terminal`: a harness in the owner's own terminal, outside every run, alone with its conversation
 //! - `record`: the files of a run; `lock`: the lane's lock; `proc`: reading `/proc`, sending signals
 //! - `codec`: what happens in a harness, in one shape; `claude`: Claude Code, in that shape
+//! - `history`: what a harness's own record of a conversation holds
 //! - `leftovers`: what a killed launcher left behind; `crash`: named crash points for tests
 //!
 //! The crate knows nothing of tasks, sessions or lanes: it gets a directory, a lock and a mark.
@@ -20,6 +21,7 @@ pub mod codec;
 pub mod companion;
 pub mod crash;
 mod error;
+mod history;
 mod launcher;
 mod leftovers;
 mod lock;
@@ -31,6 +33,7 @@ pub mod terminal;
 mod wire;
 
 pub use error::{Leftover, StartError};
+pub use history::{History, Role, Said};
 pub use launcher::launcher_main;
 pub use leftovers::{Cleared, clear_leftovers};
 pub use orphans::reap_orphans;

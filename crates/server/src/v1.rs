@@ -9,6 +9,7 @@ mod greeting;
 mod harnesses;
 mod input;
 mod life;
+mod log;
 mod machines;
 mod made;
 mod owner;
@@ -72,8 +73,13 @@ fn look() -> Router<Doorway> {
 
 fn see() -> Router<Doorway> {
     Router::new()
-        .route("/v1/sessions/{name}/log", get(sessions::log))
         .route("/v1/conversations", get(life::conversations))
+        .route("/v1/sessions/{name}/log", get(log::page))
+        .route("/v1/sessions/{name}/events", get(log::stream::stream))
+        .route("/v1/sessions/{name}/search", get(log::search))
+        .route("/v1/sessions/{name}/history", get(log::history))
+        .route("/v1/sessions/{name}/export", get(log::export::export))
+        .route("/v1/search", get(log::search_all))
         .route("/v1/prompts", get(prompts::list))
         .route("/v1/prompts/{id}", get(prompts::get))
         .route("/v1/events", get(events::stream))

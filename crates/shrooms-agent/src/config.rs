@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use shrooms_core::rights::{Grants, MAX_GRANTS, RIGHTS, Right};
-use shrooms_core::settings::{Sessions, Settings, Watchdog};
+use shrooms_core::settings::{Log, Sessions, Settings, Watchdog};
 use shrooms_core::{near, text};
 
 /// Turns at once for each core, where nothing else is said: agents wait for their models most of the
@@ -21,6 +21,7 @@ struct File {
     watchdog: Watchdog,
     limits: Limits,
     sessions: Sessions,
+    log: Log,
     /// One right for every device, or a table: `default`, `others`, and devices by name or identity.
     mesh_devices: Option<toml::Value>,
 }
@@ -55,7 +56,8 @@ pub fn read(path: &Path, must_be: bool) -> anyhow::Result<Settings> {
 fn parse(text: &str) -> anyhow::Result<Settings> {
     let file: File = toml::from_str(text)?;
     let grants = grants(file.mesh_devices)?;
-    let mut settings = Settings { watchdog: file.watchdog, sessions: file.sessions, grants, ..Settings::default() };
+    let mut settings =
+        Settings { watchdog: file.watchdog, sessions: file.sessions, log: file.log, grants, ..Settings::default() };
     let limits = &mut settings.limits;
     let given = file.limits;
     limits.queue = given.queue.unwrap_or(limits.queue);
@@ -146,6 +148,8 @@ mod tests {
         let settings = parse("").unwrap();
         assert_eq!(settings.watchdog, Watchdog::default());
         assert_eq!(settings.limits.queue, 100);
+        assert_eq!((settings.log.lines, settings.log.total_mb, settings.log.line_kb), (200_000, 2_000, 64));
+        assert_eq!(parse("[log]\nlines = 500").unwrap().log, Log { lines: 500, ..Log::default() });
         assert!(settings.limits.turns >= TURNS_PER_CORE);
         let text = "[watchdog]\nladder_secs = [1, 2]\n[limits]\ndaily_usd = 2.5\nturns = 3\nexpire_hours = 48\n\
                     resume_after_limit = false";
@@ -179,6 +183,9 @@ mod tests {
             ("[limits]\nturns = 0", "limits.turns"),
             ("[limits]\ndaily_usd = -1", "limits.daily_usd"),
             ("[limits]\nqueue = 0", "limits.queue"),
+            ("[log]\nlines = 10", "log.lines"),
+            ("[log]\ntotal_mb = 1", "log.total_mb"),
+            ("[log]\nline_kb = 0", "log.line_kb"),
             ("[watchdog]\nladder_secs = [0]", "watchdog.ladder_secs"),
             ("[sessions]\nidle_secs = -1", "idle_secs"),
             ("[other]", "unknown field `other`"),

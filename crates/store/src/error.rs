@@ -20,6 +20,12 @@ pub enum StoreError {
         "{path} cannot be read as this program's state: {why}. It was left as it is: put a copy of it back, or use another --state"
     )]
     Damaged { path: String, why: String },
+    #[error("the session log cannot be read now: {why}; sessions go on: try again")]
+    LogAway { why: String },
+    #[error("the search took too long and was broken off: search one session, or for rarer words")]
+    LogSlow,
+    #[error("q: {why}")]
+    Query { why: String },
     #[error("the store failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     #[error("a row of {table} cannot be read: {why}")]
@@ -30,7 +36,10 @@ impl StoreError {
     /// What kind of error it is for whoever asked.
     pub fn kind(&self) -> Kind {
         match self {
-            StoreError::Full { .. } | StoreError::Locked { .. } => Kind::Unavailable,
+            StoreError::Full { .. } | StoreError::Locked { .. } | StoreError::LogAway { .. } | StoreError::LogSlow => {
+                Kind::Unavailable
+            }
+            StoreError::Query { .. } => Kind::User,
             StoreError::Directory { .. } | StoreError::Newer { .. } => Kind::Config,
             StoreError::Damaged { .. } | StoreError::Sqlite(_) | StoreError::Row { .. } => Kind::Internal,
         }

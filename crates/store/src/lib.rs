@@ -14,6 +14,6 @@ mod write;
 mod tests;
 
 pub use error::StoreError;
-pub use log::{LogLine, LogReader, LogWriter};
+pub use log::{Found, LogBounds, LogHealth, LogHost, LogLine, LogPage, LogPlace, LogReader, LogWriter, SearchStop};
 pub use read::{AskPage, AskedText, Feed, Hidden, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};
 pub use write::{Lock, Store};

@@ -354,6 +354,15 @@ impl Reader {
         })
     }
 
+    /// Every session there ever was, also those that were removed.
+    pub fn all_sessions(&self) -> Result<Vec<Session>, StoreError> {
+        self.with(|db| {
+            let mut s = db.prepare_cached("SELECT row FROM session")?;
+            let rows = s.query_map([], |r| r.get::<_, String>(0))?;
+            rows.map(|r| parse("session", &r?)).collect()
+        })
+    }
+
     /// Lines of the audit log, the newest first, older than the line `before`, at most `limit`.
     pub fn audit(&self, before: Option<i64>, limit: usize) -> Result<Vec<Audit>, StoreError> {
         self.with(|db| {

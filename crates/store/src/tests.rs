@@ -3,6 +3,9 @@
 
 mod cost;
 mod hidden;
+mod log;
+mod log_lost;
+mod log_search;
 
 use std::path::Path;
 
@@ -11,7 +14,7 @@ use shrooms_core::digest::Digest;
 use shrooms_core::row::{Change, Device, Harness, Meta};
 use shrooms_core::{Boot, Desk, Now, Principal, Text};
 
-use crate::{LogLine, LogReader, LogWriter, Reader, Store, StoreError, TaskFilter, schema};
+use crate::{Reader, Store, StoreError, TaskFilter, schema};
 
 const NOW: Now = Now { wall: 1_791_450_902_000, served: 0, boot: Boot(1) };
 
@@ -324,39 +327,6 @@ fn one_daemon_has_a_directory() {
     assert!(matches!(crate::Lock::take(dir.path()), Err(StoreError::Locked { .. })));
     drop(first);
     assert!(crate::Lock::take(dir.path()).is_ok());
-}
-
-#[test]
-fn the_log_is_read_in_order_and_begun_anew_when_it_is_damaged() {
-    let dir = tempfile::tempdir().unwrap();
-    let line = |session, text: &str| LogLine { seq: 0, session, at: 1, kind: "words", task: None, text: text.into() };
-    let log = LogWriter::open(dir.path()).unwrap();
-    let reader = LogReader::open(dir.path());
-    for n in 1..=5 {
-        log.add(line(1, &format!("line {n}")));
-        log.add(line(2, "of another"));
-    }
-    until_written(&reader, 5);
-    let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text).collect::<Vec<_>>();
-    assert_eq!(texts(reader.lines(1, 0, 2).unwrap()), ["line 4", "line 5"], "the newest");
-    let third = reader.lines(1, 0, 100).unwrap()[2].seq;
-    assert_eq!(texts(reader.lines(1, third, 100).unwrap()), ["line 4", "line 5"], "what came after");
-    assert_eq!(log.dropped(), 0);
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("log.db"), "damaged, and long enough to be looked at as a database").unwrap();
-    LogWriter::open(dir.path()).unwrap();
-    assert!(dir.path().join("log.db.damaged").exists());
-}
-
-/// Waits for the log's thread, with a bound.
-fn until_written(reader: &LogReader, lines: usize) {
-    for _ in 0..1_000 {
-        if reader.lines(1, 0, 100).unwrap().len() >= lines {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("the log is not written");
 }
 
 const DAY: i64 = 86_400_000;

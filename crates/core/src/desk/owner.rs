@@ -13,8 +13,6 @@ use crate::time::Now;
 
 use super::{Desk, Done, Hand, Loaded};
 
-/// How long a removed session can be brought back, by both clocks.
-const UNDO_MS: i64 = 7 * 86_400_000;
 /// Tasks that a refusal names.
 const NAMED: usize = 5;
 
@@ -143,8 +141,7 @@ impl Desk {
             return Err(Refusal::NameTaken { name: name.to_string() });
         }
         let found = loaded.removed.clone();
-        let kept =
-            |s: &Session| s.removed.is_some_and(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS);
+        let kept = |s: &Session| s.removed.is_some() && s.may_come_back(now);
         let (session, lane) = found.filter(|(s, _)| kept(s)).ok_or_else(|| self.not_there(by, name))?;
         let (uid, no) = (session.uid, lane.no);
         self.check_adoptable(&lane.conversation_id(&self.meta.incarnation))?;

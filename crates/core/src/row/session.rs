@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
-use crate::time::Stamp;
+use crate::time::{Now, Stamp};
 
 use super::session_set::Skill;
+
+/// A removed session can be brought back for so long.
+const UNDO_MS: i64 = 7 * 86_400_000;
 
 /// One named agent: one harness in one directory on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +118,11 @@ impl Session {
             worktree: None,
             removed: None,
         }
+    }
+
+    /// Whether it is there, or was removed so recently, by either clock, that it can be brought back.
+    pub fn may_come_back(&self, now: &Now) -> bool {
+        self.removed.is_none_or(|at| now.wall - at.wall < UNDO_MS || now.served - at.served < UNDO_MS)
     }
 }
 

@@ -238,5 +238,5 @@ pub(super) fn exit(record: ExitRecord, result: Option<String>) -> Exit {
 }
 
 pub(super) fn log(inner: &Inner, fence: Fence, task: Option<String>, kind: &'static str, text: String) {
-    inner.log.add(LogLine { seq: 0, session: fence.session.0, at: inner.clock.wall(), kind, task, text });
+    inner.log_line(LogLine { seq: 0, session: fence.session.0, at: inner.clock.wall(), kind, task, text });
 }

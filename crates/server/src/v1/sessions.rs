@@ -9,13 +9,12 @@ use axum::Json;
 use axum::extract::Extension;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use shrooms_a2a::Timestamp;
 use shrooms_core::desk::Request;
 use shrooms_core::rights::Action;
 use shrooms_core::{Refusal, Text, near, text};
 use shrooms_engine::SessionRow;
 
-use super::input::{Asked, Body, Nothing, Part, message_id, within};
+use super::input::{Body, Nothing, Part, message_id};
 use crate::app::{App, Caller, State};
 use crate::problem::Problem;
 pub(super) use add::add;
@@ -140,51 +139,4 @@ pub(super) async fn say(
     let mid = message_id(&app.engine, words.id)?;
     app.engine.request(Request::Say { by, session: name, mid, text: Text::new(words.text) }).await?;
     Ok(StatusCode::ACCEPTED)
-}
-
-/// Lines that one answer holds if nothing is said: some screens.
-const LOG_LINES: usize = 200;
-/// The most: all that are kept of a session.
-const LOG_LINES_MAX: usize = 10_000;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LogQuery {
-    after: Option<i64>,
-    limit: Option<usize>,
-}
-
-#[derive(Serialize)]
-pub(super) struct Log {
-    lines: Vec<Line>,
-}
-
-#[derive(Serialize)]
-struct Line {
-    seq: i64,
-    at: String,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
-    text: String,
-}
-
-pub(super) async fn log(
-    State(app): State<App>,
-    Part(name): Part,
-    Asked(query): Asked<LogQuery>,
-) -> Result<Json<Log>, Problem> {
-    let limit = within("limit", query.limit.unwrap_or(LOG_LINES), 1, LOG_LINES_MAX)?;
-    let session = row(&app, &name).await?.session.uid;
-    // To the log 0 means the newest; a caller's 0 means from the beginning.
-    let after = query.after.map_or(0, |after| if after <= 0 { -1 } else { after });
-    let lines = app.engine.log_lines(session.0, after, limit).await?;
-    let lines = lines.into_iter().map(|line| Line {
-        seq: line.seq,
-        at: Timestamp(line.at).to_string(),
-        kind: line.kind,
-        task: line.task,
-        text: line.text,
-    });
-    Ok(Json(Log { lines: lines.collect() }))
 }

@@ -34,7 +34,7 @@ pub(super) struct Status {
     daily_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
-    /// What is wrong with the mesh's list, or with the rights that are given to names of it.
+    /// What is wrong with the mesh's list, with the rights that are given to names of it, or with the log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// Why no mesh is served, or why its names are old.
@@ -85,7 +85,7 @@ pub(super) async fn of(app: &App, by: &Principal) -> Result<Status, Problem> {
         spent_usd: if meta.spent.0 == today { spent } else { 0.0 },
         daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
         notice: engine.mesh().notice(),
-        warnings: engine.warnings(),
+        warnings: engine.warnings().into_iter().chain(engine.log_troubles()).collect(),
         trouble: engine.mesh().trouble(),
     })
 }

@@ -96,6 +96,10 @@ const ASKED: &[(&str, &str, &str, &str)] = &[
     ("POST", "/v1/sessions/{name}/messages", "/v1/sessions/WEB/messages", r#"{"text": "hello"}"#),
     ("POST", "/v1/sessions/{name}/prompts/{id}", "/v1/sessions/WEB/prompts/7", r#"{"allow": true}"#),
     ("GET", "/v1/sessions/{name}/log", "/v1/sessions/WEB/log", ""),
+    ("GET", "/v1/sessions/{name}/events", "/v1/sessions/WEB/events", ""),
+    ("GET", "/v1/sessions/{name}/search", "/v1/sessions/WEB/search?q=one", ""),
+    ("GET", "/v1/sessions/{name}/history", "/v1/sessions/WEB/history", ""),
+    ("GET", "/v1/sessions/{name}/export", "/v1/sessions/WEB/export?format=jsonl", ""),
     ("GET", "/v1/sessions/{name}/wanted", "/v1/sessions/WEB/wanted?by=desk/x", ""),
     ("GET", "/v1/prompts", "/v1/prompts?session=WEB", ""),
     ("GET", "/v1/tasks", "/v1/tasks?session=WEB", ""),
@@ -132,6 +136,8 @@ const LISTS: &[(&str, &str, bool)] = &[
     ("GET", "/v1/harnesses", true),
     ("GET", "/v1/meshes", true),
     ("GET", "/v1/conversations", true),
+    // It is asked for something: see below.
+    ("GET", "/v1/search", false),
     // It goes on for ever: read below.
     ("GET", "/v1/events", false),
     // A name that is taken is refused as such: see below.
@@ -228,6 +234,7 @@ fn from_another_mesh_a_hidden_session_is_one_that_never_was() {
         ("/v1/tasks", "web:m1"),
         ("/v1/audit", "session-add"),
         ("/v1/asks?all=1", "web"),
+        ("/v1/search?q=done", "\"web\""),
         ("/.well-known/agent-card.json", "\"web\""),
         ("/a2a/.well-known/agent-card.json", "\"web\""),
     ] {

@@ -172,6 +172,7 @@ impl Seen {
 
     /// A piece of a message of its model, for whoever follows the task that it works on.
     fn say(&mut self, text: &str) {
+        self.inner.overhear(self.fence.session, self.task.as_ref().map(|t| t.id.as_str()), text);
         let between = if std::mem::take(&mut self.said_one) { "\n\n" } else { "" };
         if let Some(task) = &self.task {
             self.inner.say(task.no, &format!("{between}{text}"));
