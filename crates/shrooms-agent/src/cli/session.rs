@@ -2,6 +2,7 @@
 //! Must not know what a verb does.
 
 mod add;
+mod export;
 mod interrupt;
 mod list;
 mod log;
@@ -9,6 +10,7 @@ mod new;
 mod remove;
 mod rename;
 mod say;
+mod search;
 mod set;
 mod start;
 mod stop;
@@ -28,6 +30,8 @@ pub enum Verb {
     Add(add::Args),
     Say(say::Args),
     Log(log::Args),
+    Search(search::Args),
+    Export(export::Args),
     Stop(stop::Args),
     Start(start::Args),
     Remove(remove::Args),
@@ -44,6 +48,8 @@ pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
         Verb::Add(args) => add::run(args, context).await,
         Verb::Say(args) => say::run(args, context).await,
         Verb::Log(args) => log::run(args, context).await,
+        Verb::Search(args) => search::run(args, context).await,
+        Verb::Export(args) => export::run(args, context).await,
         Verb::Stop(args) => stop::run(args, context).await,
         Verb::Start(args) => start::run(args, context).await,
         Verb::Remove(args) => remove::run(args, context).await,
