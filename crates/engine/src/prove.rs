@@ -14,7 +14,7 @@ use shrooms_runner::claude::{self, Conversation};
 use shrooms_runner::codec::{Codec, Event};
 use shrooms_runner::{Ended, Input, Run, RunEvent, RunSpec};
 use thiserror::Error;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{sleep, timeout};
 
 use crate::Engine;
 use crate::effects::{make_dir, stream::spec};
@@ -99,7 +99,7 @@ async fn prove(inner: &Arc<Inner>, trial: Trial) -> Result<Proven, NotProven> {
         Ok(spec) => {
             let (lock, mark) = (spec.lock.clone(), spec.mark.clone());
             let (proven, ended) = match shrooms_runner::start(&inner.launcher, &["__run"], spec).await {
-                Ok(run) => watched(run).await,
+                Ok(run) => watched(inner, run).await,
                 Err(e) => (Err(NotProven::Config(e.to_string())), true),
             };
             if !ended && let Err(error) = shrooms_runner::clear_leftovers(&lock, &mark, CLEARED, true).await {
@@ -141,17 +141,17 @@ fn made(inner: &Inner, trial: &Trial, no: &str, dir: PathBuf) -> Result<RunSpec,
 }
 
 /// Waits until it is up and has stayed, and ends it; whether it, and all that it started, has ended.
-async fn watched(mut run: Run) -> (Result<Proven, NotProven>, bool) {
-    let begun = Instant::now();
+async fn watched(inner: &Inner, mut run: Run) -> (Result<Proven, NotProven>, bool) {
+    let begun = inner.clock.monotonic();
+    let mut over = Box::pin(sleep(UP));
     let mut codec = claude::Claude::new();
     let mut proven = Proven::default();
     let (mut up, mut no_login, mut last) = (false, false, String::new());
-    let mut until = begun + UP;
     let mut hello = codec.hello();
     let ended = loop {
-        let event = match timeout_at(until, run.next()).await {
-            Ok(event) => event,
-            Err(_) => break None,
+        let event = tokio::select! {
+            event = run.next() => event,
+            () = &mut over => break None,
         };
         match event {
             Some(RunEvent::Started { .. }) => {
@@ -159,7 +159,7 @@ async fn watched(mut run: Run) -> (Result<Proven, NotProven>, bool) {
                     // One that does not read it ends, or is not up in time.
                     tokio::select! {
                         _ = run.write(line) => {}
-                        () = tokio::time::sleep_until(until) => {}
+                        () = &mut over => break None,
                     }
                 }
             }
@@ -172,7 +172,9 @@ async fn watched(mut run: Run) -> (Result<Proven, NotProven>, bool) {
                         Event::Login(None) => no_login = true,
                         Event::Ready if !up => {
                             up = true;
-                            until = (begun + STAYS).max(Instant::now() + SETTLES);
+                            // Whichever is later.
+                            let rest = STAYS.saturating_sub(millis(inner.clock.monotonic() - begun)).max(SETTLES);
+                            over = Box::pin(sleep(rest));
                         }
                         Event::TurnEnded(end) => last = end.why.unwrap_or(last),
                         _ => {}
@@ -188,25 +190,30 @@ async fn watched(mut run: Run) -> (Result<Proven, NotProven>, bool) {
             None => break Some(Ended::Lost),
         }
     };
-    let after = begun.elapsed();
+    let after = inner.clock.monotonic() - begun;
     let mut all_ended = !matches!(ended, Some(Ended::Lost));
     if ended.is_none() {
         run.stop();
-        let late = Instant::now() + ENDS;
-        all_ended = loop {
-            match timeout_at(late, run.next()).await {
-                Ok(Some(RunEvent::Words { line, .. })) => last = line,
-                Ok(Some(RunEvent::Ended(Ended::Lost)) | None) => break false,
-                Ok(Some(RunEvent::Ended(_))) => break true,
-                Ok(Some(_)) => {}
-                Err(_) => {
-                    run.kill();
-                    break false;
+        let ends = async {
+            loop {
+                match run.next().await {
+                    Some(RunEvent::Words { line, .. }) => last = line,
+                    Some(RunEvent::Ended(Ended::Lost)) | None => break false,
+                    Some(RunEvent::Ended(_)) => break true,
+                    Some(_) => {}
                 }
             }
         };
+        all_ended = timeout(ENDS, ends).await.unwrap_or(false);
+        if !all_ended {
+            run.kill();
+        }
     }
     (verdict(ended, up, no_login, proven, &last, after), all_ended)
+}
+
+fn millis(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or_default())
 }
 
 /// What came of a trial.
@@ -216,7 +223,7 @@ fn verdict(
     no_login: bool,
     proven: Proven,
     last: &str,
-    after: Duration,
+    after_ms: i64,
 ) -> Result<Proven, NotProven> {
     let said = |text: &str| match cut(text.trim(), WHY) {
         text if text.is_empty() => String::new(),
@@ -236,7 +243,7 @@ fn verdict(
                 (_, _, Some(signal)) => format!("was ended by signal {signal}"),
                 _ => "ended".to_string(),
             };
-            let why = format!("Claude Code {how} {:.1} s after its start", after.as_secs_f64());
+            let why = format!("Claude Code {how} {:.1} s after its start", millis(after_ms).as_secs_f64());
             let tail = if record.tail.trim().is_empty() { last.to_string() } else { record.tail };
             Err(NotProven::Ended { why, said: said(&tail) })
         }

@@ -16,7 +16,6 @@ use shrooms_runner::claude::{self, Conversation};
 use shrooms_runner::terminal;
 use shrooms_store::SessionRow;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use crate::Engine;
 use crate::desk_loop::Message;
@@ -27,7 +26,7 @@ use crate::error::EngineError;
 /// Between two looks whether the terminal still has it; only while one has.
 const LOOK: Duration = Duration::from_secs(1);
 /// A terminal that was given a conversation has this long to take its lock.
-const TAKES: Duration = Duration::from_secs(30);
+const TAKES_MS: i64 = 30_000;
 /// How long the daemon's own program may take to end, beyond its graces.
 const ENDS: Duration = Duration::from_secs(30);
 /// Between two looks whether it has ended.
@@ -54,24 +53,28 @@ impl Engine {
     /// The program does not end, or its conversation cannot be found; the session is to be detached.
     pub async fn terminal(&self, name: &str) -> Result<Terminal, EngineError> {
         self.0.attached.notify_one();
-        let late = Instant::now() + self.0.grace * 3 + ENDS;
-        let row = loop {
+        let ended = tokio::time::timeout(self.0.grace * 3 + ENDS, self.ended(name)).await;
+        let row = ended.unwrap_or_else(|_| {
+            Err(EngineError::Start(format!("the program of '{name}' does not end: see session log {name}")))
+        })?;
+        let inner = self.0.clone();
+        let made = tokio::task::spawn_blocking(move || made(&inner, &row)).await;
+        made.map_err(|_| EngineError::Stopping)?
+    }
+}
+
+impl Engine {
+    /// The session once no program of it runs.
+    async fn ended(&self, name: &str) -> Result<SessionRow, EngineError> {
+        loop {
             let rows = self.read(|r| r.sessions()).await?;
             let row = rows.into_iter().find(|r| r.session.name == name);
             let row = row.ok_or_else(|| EngineError::Start(format!("the session '{}' is gone", cut(name, 80))))?;
             if row.lane.turn.is_none() {
-                break row;
-            }
-            if Instant::now() > late {
-                return Err(EngineError::Start(format!(
-                    "the program of '{name}' does not end: see session log {name}"
-                )));
+                return Ok(row);
             }
             tokio::time::sleep(ENDING).await;
-        };
-        let inner = self.0.clone();
-        let made = tokio::task::spawn_blocking(move || made(&inner, &row)).await;
-        made.map_err(|_| EngineError::Stopping)?
+        }
     }
 }
 
@@ -107,7 +110,7 @@ fn lock_file(inner: &Inner, lane: LaneNo) -> PathBuf {
 /// was away.
 pub(crate) async fn watch(inner: Arc<Inner>) {
     // Since when each is known, and whether its lock has been seen held.
-    let mut known: BTreeMap<SessionUid, (Instant, bool)> = BTreeMap::new();
+    let mut known: BTreeMap<SessionUid, (i64, bool)> = BTreeMap::new();
     loop {
         let attached = match attached(&inner).await {
             Ok(attached) => attached,
@@ -118,11 +121,13 @@ pub(crate) async fn watch(inner: Arc<Inner>) {
         };
         known.retain(|uid, _| attached.iter().any(|row| row.session.uid == *uid));
         for row in &attached {
-            let (since, held) = known.entry(row.session.uid).or_insert((Instant::now(), false));
+            let (since, held) = known.entry(row.session.uid).or_insert((inner.clock.monotonic(), false));
             let free = terminal::is_free(&lock_file(&inner, row.lane.no));
             match free {
                 Ok(false) => *held = true,
-                Ok(true) if *held || since.elapsed() >= TAKES => detach(&inner, &row.session.name).await,
+                Ok(true) if *held || inner.clock.monotonic() - *since >= TAKES_MS => {
+                    detach(&inner, &row.session.name).await
+                }
                 Ok(true) => {}
                 Err(error) => tracing::warn!(%error, session = row.session.name, "a terminal's lock cannot be read"),
             }

@@ -32,7 +32,7 @@ pub use cards::CARD_MAX;
 pub use error::{CallError, LocalError};
 pub use forward::Forwarded;
 pub use http::{BODY_MAX, CONNECT_TIMEOUT};
-pub use local::{Events, LocalClient, LocalEvent};
+pub use local::{Download, Events, LocalClient, LocalEvent};
 pub use outbound::Outbound;
 pub use peer::Peer;
 pub use secret::Secret;

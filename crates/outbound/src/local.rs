@@ -1,16 +1,18 @@
 //! The client of this machine's daemon, over its unix socket.
 //! Must not know what the daemon does with a request.
 
+mod download;
 mod events;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderValue};
-use reqwest::{Client, Method, RequestBuilder};
+use reqwest::{Client, Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use download::Download;
 pub use events::{Events, LocalEvent};
 
 use crate::http::{self, Answer};
@@ -94,13 +96,25 @@ impl LocalClient {
     /// # Errors
     /// See [`LocalError`].
     pub async fn events(&self, path: &str) -> Result<Events, LocalError> {
-        let accept = HeaderValue::from_static("text/event-stream");
+        self.open(path, "text/event-stream").await.map(Events::new)
+    }
+
+    /// Opens an answer that may be large: it is read in pieces.
+    ///
+    /// # Errors
+    /// See [`LocalError`].
+    pub async fn download(&self, path: &str) -> Result<Download, LocalError> {
+        self.open(path, "*/*").await.map(Download::new)
+    }
+
+    async fn open(&self, path: &str, accept: &'static str) -> Result<Response, LocalError> {
+        let accept = HeaderValue::from_static(accept);
         let sent = self.request(Method::GET, path)?.header(ACCEPT, accept).send();
         let late = |_| LocalError::Broken("the daemon does not answer".into());
         let response = tokio::time::timeout(CALL_TIMEOUT, sent).await.map_err(late)?;
         let response = response.map_err(|error| self.failed(&error))?;
         if response.status().is_success() {
-            return Ok(Events::new(response));
+            return Ok(response);
         }
         Err(LocalError::api(&http::read(response).await.map_err(LocalError::Broken)?))
     }

@@ -208,6 +208,40 @@ pub struct Log {
     pub lines: Vec<LogLine>,
 }
 
+/// A line that a search found.
+#[derive(Debug, Deserialize)]
+pub struct Hit {
+    /// Where several were searched.
+    #[serde(default)]
+    pub session: Option<String>,
+    pub seq: i64,
+    pub at: String,
+    pub kind: String,
+    pub snippet: String,
+}
+
+/// `GET /v1/sessions/NAME/search`, `GET /v1/search`.
+#[derive(Debug, Deserialize)]
+pub struct Hits {
+    pub found: Vec<Hit>,
+}
+
+/// What somebody said in a conversation.
+#[derive(Debug, Deserialize)]
+pub struct Words {
+    pub time: String,
+    pub role: String,
+    pub text: String,
+}
+
+/// `GET /v1/sessions/NAME/history`.
+#[derive(Debug, Deserialize)]
+pub struct History {
+    pub history: Vec<Words>,
+    #[serde(default)]
+    pub next: Option<String>,
+}
+
 /// An event of `GET /v1/events`.
 #[derive(Debug, Deserialize)]
 pub struct Event {

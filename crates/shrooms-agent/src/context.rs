@@ -143,6 +143,12 @@ pub fn session_path(name: &str, rest: &str) -> Result<String, Failure> {
     path("sessions", name, rest)
 }
 
+/// A text as a value of a query.
+pub fn query_value(text: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
 fn path(kind: &str, name: &str, rest: &str) -> Result<String, Failure> {
     let name = segment(name).ok_or_else(|| Failure::new(format!("{name:?} is no name")))?;
     Ok(format!("/v1/{kind}/{name}{rest}"))
@@ -188,5 +194,6 @@ mod tests {
         assert_eq!(task_path("homeserver/tests:c-1", "/ack").unwrap(), "/v1/tasks/homeserver%2Ftests%3Ac-1/ack");
         assert_eq!(session_path("tests", "").unwrap(), "/v1/sessions/tests");
         assert!(session_path("..", "").is_err());
+        assert_eq!(query_value("a b&ü=.."), "a%20b%26%C3%BC%3D..");
     }
 }

@@ -21,6 +21,8 @@ mod daemon {
     pub mod jobs;
     pub mod killed;
     pub mod lab;
+    pub mod log;
+    pub mod log_cost;
     pub mod owner;
     pub mod owners;
     pub mod places;

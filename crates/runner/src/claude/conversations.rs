@@ -37,7 +37,7 @@ pub struct Kept {
 /// The folders cannot be read. A file that cannot is left out.
 pub fn conversations(config_dir: &Path, limit: usize, skip: impl Fn(&str) -> bool) -> io::Result<Vec<Kept>> {
     let mut files = files(config_dir)?;
-    files.sort_by(|a, b| b.0.cmp(&a.0));
+    files.sort_by_key(|(last, ..)| std::cmp::Reverse(*last));
     let mut found = Vec::new();
     for (last, id, file) in files {
         if found.len() >= limit {

@@ -4,6 +4,7 @@
 mod add;
 mod attach;
 mod conversations;
+mod export;
 mod given;
 mod interrupt;
 mod list;
@@ -13,6 +14,7 @@ mod remove;
 mod rename;
 mod restart;
 mod say;
+mod search;
 mod set;
 mod start;
 mod stop;
@@ -32,6 +34,8 @@ pub enum Verb {
     Add(add::Args),
     Say(say::Args),
     Log(log::Args),
+    Search(search::Args),
+    Export(export::Args),
     Stop(stop::Args),
     Start(start::Args),
     Remove(remove::Args),
@@ -51,6 +55,8 @@ pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
         Verb::Add(args) => add::run(args, context).await,
         Verb::Say(args) => say::run(args, context).await,
         Verb::Log(args) => log::run(args, context).await,
+        Verb::Search(args) => search::run(args, context).await,
+        Verb::Export(args) => export::run(args, context).await,
         Verb::Stop(args) => stop::run(args, context).await,
         Verb::Start(args) => start::run(args, context).await,
         Verb::Remove(args) => remove::run(args, context).await,

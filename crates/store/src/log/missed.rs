@@ -66,6 +66,11 @@ impl Shared {
         missed
     }
 
+    /// Something was lost that is not said in the log yet.
+    pub(super) fn has_missed(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
     /// What was lost of any session.
     pub(super) fn take_all(&self) -> BTreeMap<i64, Missed> {
         if !self.any.load(Ordering::Acquire) {

@@ -179,7 +179,7 @@ impl Thread {
     fn run(mut self) {
         loop {
             let pause = match &self.open {
-                _ if !self.waiting.is_empty() => AGAIN,
+                _ if !self.waiting.is_empty() || self.shared.has_missed() => AGAIN,
                 Some((_, kept)) if kept.is_clearing() => CLEAR,
                 _ => LOOK,
             };
@@ -273,7 +273,7 @@ impl Thread {
 
     /// Writes what waits. After an error it waits on, or is written into the log that is begun anew.
     fn work(&mut self) {
-        if self.waiting.is_empty() && self.shared.lost() > 0 {
+        if self.waiting.is_empty() && self.shared.has_missed() {
             // Of sessions that say nothing more.
             let lost = self.shared.take_all();
             self.waiting
