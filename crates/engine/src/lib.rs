@@ -32,4 +32,6 @@ pub use progress::Progress;
 /// What calls to other machines are made with, and come to.
 pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer, segment};
 /// What committed rows are read with.
-pub use shrooms_store::{Feed, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts};
+pub use shrooms_store::{
+    Feed, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts, UsageBy, UsageQuery, UsageSum,
+};

@@ -4,8 +4,11 @@
 mod arguments;
 mod codec;
 mod conversation;
+mod ledger;
+mod usage;
 mod wire;
 
 pub use arguments::{ArgumentError, ClaudeSpec, Conversation, NOT_INHERITED, PermissionMode, arguments};
 pub use codec::Claude;
 pub use conversation::{Landed, conversation_file, landed};
+pub use ledger::{Found, known, since};

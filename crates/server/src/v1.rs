@@ -18,6 +18,7 @@ mod remote;
 mod sessions;
 mod status;
 mod tasks;
+mod usage;
 mod wanted;
 
 use axum::http::StatusCode;
@@ -72,6 +73,7 @@ fn see() -> Router<App> {
         .route("/v1/prompts/{id}", get(prompts::get))
         .route("/v1/events", get(events::stream))
         .route("/v1/audit", get(audit::list))
+        .route("/v1/usage", get(usage::show))
         .route("/v1/machines/{machine}/{*rest}", any(machines::forward))
 }
 

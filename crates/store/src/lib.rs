@@ -8,6 +8,7 @@ mod log;
 mod prune;
 mod read;
 mod schema;
+mod usage;
 mod write;
 
 #[cfg(test)]
@@ -16,4 +17,5 @@ mod tests;
 pub use error::StoreError;
 pub use log::{LogLine, LogReader, LogWriter};
 pub use read::{AskPage, AskedText, Feed, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};
+pub use usage::{UsageBy, UsageQuery, UsageSum};
 pub use write::{Lock, Store};

@@ -11,8 +11,8 @@ use shrooms_core::id::{AskNo, LaneNo, PromptNo, SessionUid, TaskNo};
 use shrooms_core::row::{Ask, AskTo, Audit, Delivery, Device, Event, Lane, Message, Meta, Prompt, Session, Task, Turn};
 use shrooms_core::view;
 
-use crate::StoreError;
 use crate::write::parse;
+use crate::{StoreError, usage};
 
 /// Connections kept open: as many as can be used on a small machine; more are made and closed
 /// again when more ask at once.
@@ -111,7 +111,7 @@ impl Reader {
         Ok(reader)
     }
 
-    fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
         let db = match idle {
             Some(db) => db,
@@ -135,7 +135,7 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM task WHERE id = ?1")?;
             let row: Option<String> = s.query_row([id], |r| r.get(0)).optional()?;
-            row.map(|r| parse("task", &r)).transpose()
+            row.map(|r| usage::add(db, parse("task", &r)?)).transpose()
         })
     }
 
@@ -144,7 +144,7 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM task WHERE no = ?1")?;
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
-            row.map(|r| parse("task", &r)).transpose()
+            row.map(|r| usage::add(db, parse("task", &r)?)).transpose()
         })
     }
 
@@ -227,7 +227,7 @@ impl Reader {
             let rows = s.query_map(params_from_iter(&values), |r| r.get::<_, String>(0))?;
             let mut tasks: Vec<Task> = Vec::new();
             for row in rows {
-                tasks.push(parse("task", &row?)?);
+                tasks.push(usage::add(db, parse("task", &row?)?)?);
             }
             let more = tasks.len() > filter.limit;
             tasks.truncate(filter.limit);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
 use crate::name::FilesFrom;
+use crate::row::Context;
 use crate::time::Stamp;
 
 /// One named agent: one harness in one directory on this machine.
@@ -213,9 +214,9 @@ pub struct Lane {
     /// What it was told may be gone from its conversation: what it owes and has asked is said again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recap: bool,
-    /// What its conversation had cost when that was last said (millionths of a US dollar).
+    /// How full its conversation is.
     #[serde(default)]
-    pub cost_micros: u64,
+    pub context: Context,
     /// Since when (served, ms) nothing has happened in it.
     #[serde(default)]
     pub quiet_since: i64,
@@ -236,7 +237,7 @@ impl Lane {
         self.generation += 1;
         self.conversation = None;
         self.used = false;
-        self.cost_micros = 0;
+        self.context = Context::default();
         self.renew = false;
         self.recap = false;
     }

@@ -37,4 +37,5 @@ mod sessions;
 mod shown;
 mod stream;
 mod turns;
+mod usage;
 mod watchdog;

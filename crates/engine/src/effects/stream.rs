@@ -2,6 +2,7 @@
 //! committed, in order, and tells the desk what is seen of it. What happens in the harness comes
 //! through its codec; what it means is the desk's.
 
+pub(super) mod count;
 mod seen;
 mod spec;
 
@@ -34,15 +35,27 @@ const WHY: usize = 1_000;
 pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, generation: u32) {
     let me = inner.clone();
     let of = session.clone();
-    let made = tokio::task::spawn_blocking(move || spec::of(&me, fence, &of, generation)).await;
+    let make = move || -> Result<_, (String, Retry)> {
+        let spec = spec::of(&me, fence, &of, generation)?;
+        let count = count::prepare(&me, fence, generation, &spec.dir)?;
+        Ok((spec, count))
+    };
+    let made = tokio::task::spawn_blocking(make).await;
     let fact = match made.unwrap_or_else(|e| Err((format!("internal: {e}"), Retry::Counted))) {
-        Ok(spec) => start(inner, fence, session, spec).await,
+        Ok((spec, count)) => start(inner, fence, session, spec, count, generation).await,
         Err((why, retry)) => TurnFact::NeverBegan { why, retry },
     };
     inner.observe(Input::Turn(fence, fact)).await;
 }
 
-async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, mut spec: RunSpec) -> TurnFact {
+async fn start(
+    inner: &Arc<Inner>,
+    fence: Fence,
+    session: Arc<Session>,
+    mut spec: RunSpec,
+    count: count::Count,
+    generation: u32,
+) -> TurnFact {
     let pass = match Pass::make() {
         Ok(pass) => pass,
         Err(e) => return TurnFact::NeverBegan { why: format!("no random bits: {e}"), retry: Retry::Counted },
@@ -67,7 +80,7 @@ async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, mut spec
         inner: inner.clone(),
         fence,
         session,
-        seen: Seen::new(inner.clone(), fence),
+        seen: Seen::new(inner.clone(), fence, count),
         codec: Box::new(claude::Claude::new()),
         held: VecDeque::new(),
         lines: VecDeque::new(),
@@ -81,6 +94,7 @@ async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, mut spec
         // What it was to be given is still held here.
         Ended::Exit(record) if !driver.seen.is_up() && record.spawn_error.is_none() => never_up(&driver, record),
         Ended::Exit(record) => {
+            driver.seen.left(generation).await;
             crash::point("exit_seen");
             TurnFact::Ended(exit(record, None))
         }

@@ -51,6 +51,11 @@ pub(super) struct Session {
     spent_usd: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     daily_usd: Option<f64>,
+    /// Tokens that its conversation holds, and that fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context_used: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context_window: Option<u64>,
     #[serde(default)]
     tasks_open: u32,
     #[serde(default)]
@@ -111,6 +116,8 @@ impl Session {
             accept_files_from: row.session.accept_files_from,
             spent_usd: Some(spent(row.session.spent)).filter(|m| *m > 0).map(|m| m as f64 / 1e6),
             daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
+            context_used: Some(row.lane.context.used).filter(|n| *n > 0),
+            context_window: Some(row.lane.context.window).filter(|n| *n > 0),
             tasks_open: u32::try_from(row.open).unwrap_or(u32::MAX),
             tasks_waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             created: Timestamp(row.session.created.wall).to_string(),
@@ -408,7 +415,7 @@ mod tests {
                     renew: false,
                     limited: None,
                     resumed: false,
-                    cost_micros: 0,
+                    context: Default::default(),
                     quiet_since: 0,
                     reminded: Vec::new(),
                     recap: false,

@@ -32,4 +32,5 @@ mod prompts;
 mod quiet;
 mod seen;
 mod states;
+mod usage;
 mod worker_cut;
