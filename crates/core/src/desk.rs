@@ -28,6 +28,7 @@ mod settle;
 mod stream;
 mod table;
 mod tasks;
+mod usage;
 mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +51,7 @@ use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, Sessio
 use crate::refusal::Refusal;
 use crate::row::{
     Ask, AskKey, Audit, Change, Delivery, Device, Event, EventKind, Lane, Message, Meta, Outbox, Prompt, Session, Task,
-    Turn,
+    Turn, Usage,
 };
 use crate::settings::Settings;
 use crate::text::{Text, TextRef};
@@ -110,6 +111,7 @@ pub struct Desk {
     /// Those of the mesh that this machine has met, by identity.
     devices: BTreeMap<String, Device>,
     met: Vec<Arc<Device>>,
+    usages: Vec<Arc<Usage>>,
     /// Lines of the audit log whose number in an hour is bounded: since when (served), and how many.
     noted: BTreeMap<String, (i64, u32)>,
     index: Index,
@@ -269,6 +271,7 @@ impl Desk {
         }
         out.extend(self.audits.drain(..).map(Change::Audit));
         out.extend(self.met.drain(..).map(Change::Device));
+        out.extend(self.usages.drain(..).map(Change::Usage));
         if std::mem::take(&mut self.meta_dirty) {
             out.push(Change::Meta(self.meta.clone()));
         }
@@ -350,6 +353,11 @@ impl Desk {
     /// What was written, or is to be, in a run of a program that stays, in order.
     pub fn written_in(&self, run: TurnNo) -> Vec<Arc<Delivery>> {
         self.of_run(run).into_iter().filter_map(|no| self.deliveries.get(no).cloned()).collect()
+    }
+
+    /// A turn's row, while it is not over.
+    pub fn turn(&self, no: TurnNo) -> Option<&Arc<Turn>> {
+        self.turns.get(no)
     }
 
     /// A lane's row.

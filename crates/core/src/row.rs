@@ -8,10 +8,11 @@ mod prompt;
 mod session;
 mod session_set;
 mod task;
+mod usage;
 
 pub use ask::{Ask, AskBy, AskState, AskTo, Known, Offer, Outbox, Report};
 pub use audit::{Audit, Device, Given};
-pub use evidence::{Evidence, Proof, Spent, ToolUse};
+pub use evidence::{Evidence, Proof, ToolUse};
 pub use prompt::{About, Choice, Prompt, PromptAnswer, PromptState, Question};
 pub use session::{Attached, Harness, Lane, LaneKind, Session, SessionState, Worktree};
 pub use session_set::{
@@ -22,7 +23,12 @@ pub use task::{
     AskKey, AskedBy, Background, Delivery, DeliveryKind, DeliveryState, Ending, EndsBy, Gate, Made, Message, Task,
     Turn, TurnHow, TurnState,
 };
+pub use usage::{
+    Account, Answered, BY_OWNER, BY_SHROOMS, Cause, Context, CostFrom, MAX_WINDOWS, Mark, Price, RunOf, Spent, Tokens,
+    Total, Totals, Usage, Used, Window, goes_on, price, rise,
+};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +62,9 @@ pub struct Meta {
     /// What was given to devices of the mesh.
     #[serde(default)]
     pub given: Given,
+    /// What each harness last said of its account's limits, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accounts: BTreeMap<String, Account>,
 }
 
 impl Meta {
@@ -71,6 +80,7 @@ impl Meta {
             paused: None,
             last_audit: 0,
             given: Given::default(),
+            accounts: BTreeMap::new(),
         }
     }
 }
@@ -130,6 +140,7 @@ pub enum Change {
     Event(Arc<Event>),
     Audit(Arc<Audit>),
     Device(Arc<Device>),
+    Usage(Arc<Usage>),
 }
 
 /// All rows that the desk needs at the start: everything open, nothing ended.

@@ -1,9 +1,12 @@
 //! What the owner may set about the life of tasks, as plain values. Their defaults are the rules'
 //! own (`spec/tasks.md`). Nothing here reads a file.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::rights::Grants;
+use crate::row::Price;
 
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +18,8 @@ pub struct Settings {
     pub log: Log,
     /// What devices of the mesh may do here.
     pub grants: Grants,
+    /// What models cost where a harness does not say, by the beginning of their names.
+    pub prices: BTreeMap<String, Price>,
 }
 
 /// When a worker that went quiet is reminded; all of served time.

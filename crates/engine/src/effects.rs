@@ -54,7 +54,8 @@ pub(crate) fn start(inner: &Arc<Inner>, desk: &Desk, effect: Effect, on: &Handle
         Effect::Settle { fence, .. } => {
             let written = desk.written_in(fence.turn);
             let conversation = desk.conversation_id(fence.lane);
-            inner.spawn(on, async move { settle::settle(&me, fence, conversation, written).await });
+            let turn = desk.turn(fence.turn).cloned();
+            inner.spawn(on, async move { settle::settle(&me, fence, conversation, turn, written).await });
         }
         Effect::Send { ask, attempt } => {
             let Some(row) = desk.ask_row(ask).cloned() else { return };

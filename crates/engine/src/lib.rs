@@ -46,6 +46,7 @@ pub use shrooms_outbound::{CALL_TIMEOUT, CallError, Peer, segment};
 pub use shrooms_runner::{History, Role, Said};
 /// What committed rows are read with.
 pub use shrooms_store::{
-    Feed, Found, LogLine, LogPage, LogPlace, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts,
+    Feed, Found, LogLine, LogPage, LogPlace, Reader, SessionRow, StoreError, TaskFilter, TaskPage, TaskTexts, UsageBy,
+    UsageQuery, UsageSum,
 };
 pub use terminal::Terminal;

@@ -7,6 +7,8 @@ mod conversation;
 mod conversations;
 mod extra;
 mod history;
+mod ledger;
+mod usage;
 mod wire;
 
 pub use arguments::{ArgumentError, ClaudeSpec, Conversation, NOT_INHERITED, PermissionMode, arguments, in_terminal};
@@ -15,3 +17,4 @@ pub use conversation::{Landed, conversation_file, landed};
 pub use conversations::{Kept, conversations, open_in};
 pub use extra::check_extra;
 pub use history::history;
+pub use ledger::{Found, known, since};

@@ -68,6 +68,11 @@ pub enum Event {
         until: Option<i64>,
         text: String,
     },
+    /// What it says of its account's limits, reached or not.
+    Account(Account),
+    /// An answer of a model begins or ends; its figures are final when the next begins. Not every one
+    /// is told, and of a helper's not the end.
+    Answer(Answer),
     /// The beginning of the conversation was replaced by a summary.
     Compacted,
     /// The model could not be reached; it will be tried again.
@@ -143,14 +148,44 @@ pub struct TurnEnd {
     pub text: String,
     /// Our messages that were in it; none in a turn nobody asked for.
     pub messages: Vec<String>,
-    /// Of the whole conversation so far; absent where the harness does not say.
-    pub cost_usd_total: Option<f64>,
-    /// Of this turn.
-    pub usage: Usage,
+    /// What was used so far, by model: of all turns of this process, and of what it says it knows of
+    /// earlier ones. Of helpers and side requests, too.
+    pub totals: BTreeMap<String, Total>,
     /// Tokens of the conversation that the last request to the model held.
     pub context_used: Option<u64>,
     /// Tokens that fit.
     pub context_window: Option<u64>,
+}
+
+/// What was used of one model, in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Total {
+    pub usage: Usage,
+    pub cost_usd: f64,
+    /// The harness does not know what the model costs: `cost_usd` is a guess of its.
+    pub guessed: bool,
+}
+
+/// An answer of a model, as far as it is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub id: String,
+    pub model: String,
+    pub usage: Usage,
+    /// In the conversation itself, not of a helper.
+    pub own: bool,
+}
+
+/// What the harness says of its account's limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Account {
+    pub status: String,
+    /// The window that decides now.
+    pub window: String,
+    /// Whether more than the limits may be used for money.
+    pub overage: String,
+    /// By name: the fraction that is used, and when it begins anew (Unix milliseconds).
+    pub windows: BTreeMap<String, (Option<f64>, Option<i64>)>,
 }
 
 /// Tokens.
@@ -160,6 +195,18 @@ pub struct Usage {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
+}
+
+impl Usage {
+    /// The larger of each figure: while an answer is given, they only grow.
+    pub fn max(self, other: Usage) -> Usage {
+        Usage {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+        }
+    }
 }
 
 /// One process of a harness. Everything it returns as text is a line to be written to it.

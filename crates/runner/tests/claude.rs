@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use lab::{Lab, id};
 use shrooms_runner::Ended;
 use shrooms_runner::claude::{Landed, conversation_file};
-use shrooms_runner::codec::{Codec, Event, Prompt, State};
+use shrooms_runner::codec::{Codec, Event, Prompt, State, Total, TurnEnd};
 use support::{alive, kill, to_the_end, until};
 
 /// A tool that writes its process number and runs until it is ended.
@@ -22,6 +22,19 @@ const LASTING: &str = "[[shell echo $$ > tool; exec python3 -c 'import time; tim
 
 fn words(events: &[Event]) -> Vec<&str> {
     events.iter().filter_map(|event| if let Event::Words(text) = event { Some(text.as_str()) } else { None }).collect()
+}
+
+/// What the conversation used so far, of the one model that it is with.
+fn total(end: &TurnEnd) -> Total {
+    end.totals["claude-sonnet-4-5"]
+}
+
+fn cost(end: &TurnEnd) -> f64 {
+    total(end).cost_usd
+}
+
+fn input(end: &TurnEnd) -> u64 {
+    total(end).usage.input
 }
 
 #[tokio::test]
@@ -40,12 +53,12 @@ async fn turns_follow_one_another_in_one_process_and_cost_adds_up() {
         .collect();
     assert_eq!((deltas.as_str(), words(&events)), ("one two", vec!["one two"]));
     assert_eq!((first.ok, first.text.as_str(), &first.messages), (true, "one two", &vec![id(1)]));
-    assert_eq!((first.context_window, first.context_used), (Some(200_000), Some(first.usage.input)));
+    assert_eq!((first.context_window, first.context_used), (Some(200_000), Some(input(&first))));
     session.until_state(1, State::Completed).await;
 
     let (second, events) = session.turn(2, "[[say three]]").await;
-    assert_eq!((words(&events), second.messages), (vec!["three"], vec![id(2)]));
-    assert!(first.cost_usd_total > Some(0.0) && second.cost_usd_total > first.cost_usd_total);
+    assert_eq!((words(&events), second.messages.clone()), (vec!["three"], vec![id(2)]));
+    assert!(cost(&first) > 0.0 && cost(&second) > cost(&first));
     let told = session.close().await;
     assert_eq!((told.exit().code, told.exit().stopped), (Some(0), false));
     let system = lab.requests().last().unwrap()["system"].to_string();
@@ -180,8 +193,8 @@ async fn a_conversation_goes_on_in_a_new_process_and_repeats_are_dropped() {
     session.say(1, "[[say remembered]]").await;
     session.until_state(1, State::Repeated).await;
     let (second, events) = session.turn(2, "[[say go on]]").await;
-    assert_eq!((second.text.as_str(), second.messages), ("go on", vec![id(2)]));
-    assert!(second.cost_usd_total > first.cost_usd_total);
+    assert_eq!((second.text.as_str(), second.messages.clone()), ("go on", vec![id(2)]));
+    assert!(cost(&second) > cost(&first));
     assert!(events.contains(&Event::Started { conversation: id(0), model: "claude-sonnet-4-5".into(), asked: true }));
     session.close().await;
     let body = lab.requests().last().unwrap()["body"].to_string();

@@ -22,6 +22,7 @@ mod sessions;
 mod settings;
 mod status;
 mod tasks;
+mod usage;
 mod wanted;
 
 use axum::http::StatusCode;
@@ -84,6 +85,7 @@ fn see() -> Router<Doorway> {
         .route("/v1/prompts/{id}", get(prompts::get))
         .route("/v1/events", get(events::stream))
         .route("/v1/audit", get(audit::list))
+        .route("/v1/usage", get(usage::show))
         .route("/v1/machines/{machine}/{*rest}", any(machines::forward))
 }
 

@@ -34,6 +34,10 @@ pub struct Session {
     #[serde(default)]
     pub from_next_start: Vec<String>,
     #[serde(default)]
+    pub context_used: u64,
+    #[serde(default)]
+    pub context_window: u64,
+    #[serde(default)]
     pub tasks_open: u64,
     #[serde(default)]
     pub tasks_waiting: u64,

@@ -8,6 +8,7 @@ mod pause;
 mod prompt;
 mod session;
 mod status;
+mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -75,6 +76,7 @@ pub enum Verb {
     Status(status::Args),
     Events(events::Args),
     Audit(audit::Args),
+    Usage(usage::Args),
 }
 
 /// The daemon is what is meant without a verb, as the original has it.
@@ -126,6 +128,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Verb::Status(args) => block_on(status::run(args, &client(place)?)),
         Verb::Events(args) => block_on(events::run(args, &client(place)?)),
         Verb::Audit(args) => block_on(audit::run(args, &client(place)?)),
+        Verb::Usage(args) => block_on(usage::run(args, &client(place)?)),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The owner's config file: read once at the start, checked whole, and passed on as plain values.
 //! Must not know what the settings do.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use shrooms_core::rights::{Grants, MAX_GRANTS, RIGHTS, Right};
+use shrooms_core::row::Price;
 use shrooms_core::settings::{Log, Sessions, Settings, Watchdog};
 use shrooms_core::{near, text};
 
@@ -24,6 +26,18 @@ struct File {
     log: Log,
     /// One right for every device, or a table: `default`, `others`, and devices by name or identity.
     mesh_devices: Option<toml::Value>,
+    /// By the beginning of a model's name.
+    prices: BTreeMap<String, Prices>,
+}
+
+/// In US dollars for a million tokens; what is left out costs nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Prices {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
 }
 
 /// As people write them.
@@ -56,8 +70,15 @@ pub fn read(path: &Path, must_be: bool) -> anyhow::Result<Settings> {
 fn parse(text: &str) -> anyhow::Result<Settings> {
     let file: File = toml::from_str(text)?;
     let grants = grants(file.mesh_devices)?;
-    let mut settings =
-        Settings { watchdog: file.watchdog, sessions: file.sessions, log: file.log, grants, ..Settings::default() };
+    let prices = prices(file.prices)?;
+    let mut settings = Settings {
+        watchdog: file.watchdog,
+        sessions: file.sessions,
+        log: file.log,
+        grants,
+        prices,
+        ..Settings::default()
+    };
     let limits = &mut settings.limits;
     let given = file.limits;
     limits.queue = given.queue.unwrap_or(limits.queue);
@@ -81,6 +102,35 @@ fn parse(text: &str) -> anyhow::Result<Settings> {
     }
     settings.check()?;
     Ok(settings)
+}
+
+/// Models that may have a price of their own: each record looks through them.
+const MAX_PRICES: usize = 200;
+/// US dollars for a million tokens that no model comes near: more is a mistake.
+const MAX_PRICE: f64 = 100_000.0;
+
+fn prices(given: BTreeMap<String, Prices>) -> anyhow::Result<BTreeMap<String, Price>> {
+    if given.len() > MAX_PRICES {
+        bail!("prices: names {} models; at most {MAX_PRICES} are taken", given.len());
+    }
+    let one = |(model, price): (String, Prices)| {
+        let shown = text::cut(&model, 100);
+        if model.trim().is_empty() {
+            bail!("prices: a model has no name");
+        }
+        let micros = |what: &str, usd: f64| match (0.0..=MAX_PRICE).contains(&usd) {
+            true => Ok((usd * 1e6).round() as u64),
+            false => bail!("prices.{shown}.{what}: must be 0 to {MAX_PRICE} dollars for a million tokens, not {usd}"),
+        };
+        let price = Price {
+            input: micros("input", price.input)?,
+            output: micros("output", price.output)?,
+            cache_read: micros("cache_read", price.cache_read)?,
+            cache_write: micros("cache_write", price.cache_write)?,
+        };
+        Ok((model, price))
+    };
+    given.into_iter().map(one).collect()
 }
 
 /// The key for devices that are not named …
@@ -177,8 +227,21 @@ mod tests {
     }
 
     #[test]
+    fn prices_are_dollars_for_a_million_tokens() {
+        let text = "[prices]\n'claude-sonnet-4-5' = {input=3, output=15, cache_read=0.3, cache_write=3.75}\nfree = {}";
+        let prices = parse(text).unwrap().prices;
+        let sonnet = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+        assert_eq!((prices["claude-sonnet-4-5"], prices["free"]), (sonnet, Price::default()));
+        let many: String = (0..=MAX_PRICES).map(|n| format!("m{n} = {{}}\n")).collect();
+        assert!(parse(&format!("[prices]\n{many}")).unwrap_err().to_string().contains("at most"));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, part) in [
+            ("[prices]\n'm' = {input=-1}", "prices.m.input: must be 0 to"),
+            ("[prices]\n'm' = {inputs=1}", "unknown field `inputs`"),
+            ("[prices]\n'' = {input=1}", "a model has no name"),
             ("[watchdog]\npass = 1", "unknown field `pass`"),
             ("[limits]\nturns = 0", "limits.turns"),
             ("[limits]\ndaily_usd = -1", "limits.daily_usd"),

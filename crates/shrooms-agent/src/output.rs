@@ -71,6 +71,23 @@ impl Output {
         aligned(std::iter::once(heads.map(str::to_owned)).chain(rows).collect())
     }
 
+    /// Rows of as many cells as there are heads: on a terminal aligned and without columns that are empty
+    /// throughout, else all of them with tabs.
+    pub fn columns(self, heads: &[&str], rows: &[Vec<String>]) -> String {
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
+        if !self.terminal {
+            return rows.iter().map(|row| row.join("\t") + "\n").collect();
+        }
+        if rows.is_empty() {
+            return String::new();
+        }
+        let is_used = |at: &usize| rows.iter().any(|row| row.get(*at).is_some_and(|cell| !cell.is_empty()));
+        let used: Vec<usize> = (0..heads.len()).filter(is_used).collect();
+        let heads: Vec<String> = heads.iter().map(ToString::to_string).collect();
+        let all = std::iter::once(&heads).chain(&rows);
+        aligned(all.map(|row| used.iter().filter_map(|at| row.get(*at).cloned()).collect::<Vec<_>>()).collect())
+    }
+
     /// Names and values, a line each.
     pub fn pairs(self, rows: &[[String; 2]]) -> String {
         let rows: Vec<[String; 2]> = rows.iter().map(|row| row.each_ref().map(|cell| one_line(cell))).collect();
@@ -79,14 +96,15 @@ impl Output {
 }
 
 /// Pads every cell but the last of a row.
-fn aligned<const N: usize>(rows: Vec<[String; N]>) -> String {
+fn aligned<R: AsRef<[String]>>(rows: Vec<R>) -> String {
     let length = |cell: &String| cell.chars().count();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(length).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
+    let width = |column: usize| rows.iter().filter_map(|row| row.as_ref().get(column)).map(length).max().unwrap_or(0);
+    let columns = rows.first().map_or(0, |row| row.as_ref().len());
+    let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in &rows {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, width) in row.as_ref().iter().zip(&widths) {
             line.push_str(cell);
             // Two blanks tell columns apart where a cell holds one itself.
             line.extend(std::iter::repeat_n(' ', width - length(cell) + 2));

@@ -8,6 +8,7 @@ mod log;
 mod prune;
 mod read;
 mod schema;
+mod usage;
 mod write;
 
 #[cfg(test)]
@@ -16,4 +17,5 @@ mod tests;
 pub use error::StoreError;
 pub use log::{Found, LogBounds, LogHealth, LogHost, LogLine, LogPage, LogPlace, LogReader, LogWriter, SearchStop};
 pub use read::{AskPage, AskedText, Feed, Hidden, Reader, SessionRow, TaskFilter, TaskPage, TaskTexts};
+pub use usage::{UsageBy, UsageQuery, UsageSum};
 pub use write::{Lock, Store};

@@ -18,6 +18,8 @@ const UNREAD_DAYS: i64 = 90;
 const AUDIT_DAYS: i64 = 90;
 /// … and so many at most: some 300 MB.
 const AUDIT_LINES: i64 = 1_000_000;
+/// Records of use are kept for so many days: a year can be compared with the one before.
+const USAGE_DAYS: i64 = 400;
 /// A message's id keeps from running again for so many days after its task is gone.
 const TOMBSTONE_DAYS: i64 = 30;
 
@@ -47,7 +49,8 @@ pub(crate) fn prune(tx: &Transaction<'_>, now: &Now, days: u32) -> Result<bool, 
     prompts(tx, &age, days)?;
     let stones = tombstones(tx, &age)?;
     let lines = audit(tx, now)?;
-    Ok([asks, tasks, stones, lines].contains(&PIECE))
+    let usage = usage(tx, now)?;
+    Ok([asks, tasks, stones, lines, usage].contains(&PIECE))
 }
 
 fn text(tx: &Transaction<'_>, text: Option<TextRef>) -> Result<(), StoreError> {
@@ -171,6 +174,13 @@ fn audit(tx: &Transaction<'_>, now: &Now) -> Result<usize, StoreError> {
                AND (at < ?1 OR no <= (SELECT MAX(no) FROM audit) - ?2)";
     let before = now.wall - AUDIT_DAYS * DAY_MS;
     Ok(tx.prepare_cached(sql)?.execute(params![before, AUDIT_LINES, PIECE as i64])?)
+}
+
+/// By the day of the wall, as they are summed.
+fn usage(tx: &Transaction<'_>, now: &Now) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM usage WHERE no IN (SELECT no FROM usage WHERE day < ?1 LIMIT ?2)";
+    let before = now.wall.div_euclid(DAY_MS) - USAGE_DAYS;
+    Ok(tx.prepare_cached(sql)?.execute(params![before, PIECE as i64])?)
 }
 
 fn tombstones(tx: &Transaction<'_>, age: &Age<'_>) -> Result<usize, StoreError> {

@@ -13,8 +13,8 @@ use shrooms_core::id::{AskNo, LaneNo, PromptNo, SessionUid, TaskNo};
 use shrooms_core::row::{Ask, AskTo, Audit, Delivery, Device, Event, Lane, Message, Meta, Prompt, Session, Task, Turn};
 use shrooms_core::view;
 
-use crate::StoreError;
 use crate::write::parse;
+use crate::{StoreError, usage};
 pub use hidden::Hidden;
 
 /// Connections kept open: as many as can be used on a small machine; more are made and closed
@@ -25,7 +25,7 @@ const KEPT: usize = 4;
 pub struct Reader {
     path: PathBuf,
     idle: Arc<Mutex<Vec<Connection>>>,
-    hidden: Arc<Hidden>,
+    pub(crate) hidden: Arc<Hidden>,
 }
 
 /// Something that was said in a task: by its asker, or a question of its worker that was answered.
@@ -117,7 +117,7 @@ impl Reader {
         Ok(reader)
     }
 
-    fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
         let db = match idle {
             Some(db) => db,
@@ -141,7 +141,7 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM task WHERE id = ?1")?;
             let row: Option<String> = s.query_row([id], |r| r.get(0)).optional()?;
-            let task: Option<Task> = row.map(|r| parse("task", &r)).transpose()?;
+            let task: Option<Task> = row.map(|r| usage::add(db, parse("task", &r)?)).transpose()?;
             Ok(task.and_then(|task| self.hidden.shown(task)))
         })
     }
@@ -151,7 +151,7 @@ impl Reader {
         self.with(|db| {
             let mut s = db.prepare_cached("SELECT row FROM task WHERE no = ?1")?;
             let row: Option<String> = s.query_row([no.0], |r| r.get(0)).optional()?;
-            let task: Option<Task> = row.map(|r| parse("task", &r)).transpose()?;
+            let task: Option<Task> = row.map(|r| usage::add(db, parse("task", &r)?)).transpose()?;
             Ok(task.and_then(|task| self.hidden.shown(task)))
         })
     }
@@ -238,7 +238,7 @@ impl Reader {
             let rows = s.query_map(params_from_iter(&values), |r| r.get::<_, String>(0))?;
             let mut tasks: Vec<Task> = Vec::new();
             for row in rows {
-                tasks.extend(self.hidden.shown(parse("task", &row?)?));
+                tasks.extend(self.hidden.shown(usage::add(db, parse("task", &row?)?)?));
             }
             let more = tasks.len() > filter.limit;
             tasks.truncate(filter.limit);

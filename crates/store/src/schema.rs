@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use crate::StoreError;
 
 /// The schema that this program writes; migrations go forward only.
-pub const SCHEMA: i64 = 5;
+pub const SCHEMA: i64 = 6;
 
 const STATE: &str = "
 CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), row TEXT NOT NULL);
@@ -63,6 +63,16 @@ CREATE TABLE audit (no INTEGER PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NU
 CREATE TABLE device (id TEXT PRIMARY KEY, row TEXT NOT NULL);
 ";
 
+/// From version 5: what turns used. Plain columns and no row: it is only ever summed.
+const USAGE: &str = "
+CREATE TABLE usage (no INTEGER PRIMARY KEY, at INTEGER NOT NULL, day INTEGER NOT NULL, uid INTEGER NOT NULL,
+    session TEXT NOT NULL, harness TEXT NOT NULL, model TEXT NOT NULL, asker TEXT NOT NULL, task TEXT,
+    turns INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL, micros INTEGER, priced INTEGER NOT NULL, busy INTEGER NOT NULL);
+CREATE INDEX usage_day ON usage (day);
+CREATE INDEX usage_task ON usage (task) WHERE task IS NOT NULL;
+";
+
 /// The schema's version of a file; 0 = it has no tables.
 pub fn version(db: &Connection, path: &str) -> Result<i64, StoreError> {
     db.query_row("PRAGMA user_version", [], |r| r.get(0)).map_err(|e| StoreError::sort(e, path))
@@ -75,11 +85,12 @@ pub fn prepare(db: &Connection, path: &str) -> Result<(), StoreError> {
         db.execute_batch(&sql).map_err(|e| StoreError::sort(e, path))
     };
     match version(db, path)? {
-        0 => make(&[STATE, PROMPTS, STONES, OF_ASKS, AUDIT]),
-        1 => make(&[PROMPTS, STONES, OF_ASKS, AUDIT]),
-        2 => make(&[STONES, OF_ASKS, AUDIT]),
-        3 => make(&[OF_ASKS, AUDIT]),
-        4 => make(&[AUDIT]),
+        0 => make(&[STATE, PROMPTS, STONES, OF_ASKS, AUDIT, USAGE]),
+        1 => make(&[PROMPTS, STONES, OF_ASKS, AUDIT, USAGE]),
+        2 => make(&[STONES, OF_ASKS, AUDIT, USAGE]),
+        3 => make(&[OF_ASKS, AUDIT, USAGE]),
+        4 => make(&[AUDIT, USAGE]),
+        5 => make(&[USAGE]),
         SCHEMA => Ok(()),
         found => Err(StoreError::Newer { path: path.to_string(), found, known: SCHEMA }),
     }

@@ -6,6 +6,7 @@ mod hidden;
 mod log;
 mod log_lost;
 mod log_search;
+mod usage;
 
 use std::path::Path;
 
@@ -284,7 +285,7 @@ fn a_state_of_the_first_version_is_brought_up_and_keeps_its_rows() {
             .db_for_tests()
             .execute_batch(
                 "DROP TABLE prompt; DROP INDEX message_dropped; DROP INDEX message_ask; DROP TABLE audit; \
-                 DROP TABLE device; PRAGMA user_version = 1;",
+                 DROP TABLE device; DROP TABLE usage; PRAGMA user_version = 1;",
             )
             .unwrap();
     }
@@ -443,7 +444,9 @@ fn what_was_sent_for_an_ask_is_found_by_it_also_in_a_state_of_the_third_version(
     assert!(plan_of_ask(&pair.store).contains("message_ask"), "{}", plan_of_ask(&pair.store));
     pair.store
         .db_for_tests()
-        .execute_batch("DROP INDEX message_ask; DROP TABLE audit; DROP TABLE device; PRAGMA user_version = 3;")
+        .execute_batch(
+            "DROP INDEX message_ask; DROP TABLE audit; DROP TABLE device; DROP TABLE usage; PRAGMA user_version = 3;",
+        )
         .unwrap();
     assert!(!plan_of_ask(&pair.store).contains("message_ask"));
     drop(pair);

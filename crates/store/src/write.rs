@@ -397,5 +397,6 @@ fn write(tx: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
         Change::Device(d) => {
             put("INSERT OR REPLACE INTO device (id, row) VALUES (?1, ?2)", &[&d.id, &json("device", d)?])
         }
+        Change::Usage(u) => crate::usage::write(tx, u),
     }
 }

@@ -8,7 +8,7 @@ use shrooms_core::desk::{Loaded, MessageKey, Wants};
 use shrooms_core::id::{AskNo, DeliveryNo, LaneNo, MessageNo, OutboxNo, PromptNo, SessionUid, TaskNo, TurnNo};
 use shrooms_core::row::{
     Ask, AskKey, Audit, Change, Delivery, DeliveryKind, DeliveryState, Device, Event, Lane, Message, Meta, Open,
-    Outbox, Prompt, Session, Task, Turn,
+    Outbox, Prompt, Session, Task, Turn, Usage,
 };
 use shrooms_core::text::{Text, TextRef};
 
@@ -28,6 +28,7 @@ pub struct Store {
     pub events: Vec<Arc<Event>>,
     pub audit: Vec<Arc<Audit>>,
     pub devices: BTreeMap<String, Arc<Device>>,
+    pub usage: Vec<Arc<Usage>>,
     /// The unique indexes of the real one.
     keys: BTreeMap<MessageKey, MessageNo>,
     of_ask: BTreeMap<AskKey, MessageNo>,
@@ -56,6 +57,7 @@ impl Store {
             keys: BTreeMap::new(),
             audit: Vec::new(),
             devices: BTreeMap::new(),
+            usage: Vec::new(),
             of_ask: BTreeMap::new(),
             ids: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -135,6 +137,7 @@ impl Store {
                 self.audit.push(a);
             }
             Change::Device(d) => drop(self.devices.insert(d.id.clone(), d)),
+            Change::Usage(u) => self.usage.push(u),
         }
     }
 

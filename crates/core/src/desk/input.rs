@@ -9,8 +9,8 @@ use crate::principal::{Ns, Principal};
 use crate::refusal::Refusal;
 use crate::rights::{Action, OnMesh};
 use crate::row::{
-    Ask, AskKey, Device, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question, Session, SessionSet,
-    Spent, Task, ToolUse, Worktree,
+    Account, Answered, Ask, AskKey, Device, Fence, Harness, Lane, Message, Prompt, PromptAnswer, Proof, Question,
+    Session, SessionSet, Spent, Task, ToolUse, Used, Worktree,
 };
 use crate::text::Text;
 
@@ -384,6 +384,14 @@ pub enum TurnFact {
     Busy,
     /// Its turn is over, with what it said last, and what it cost.
     Idle { words: Text, spent: Spent },
+    /// What it had used when it ended, and no turn's end told; comes before that end. Counted once,
+    /// however often it is told.
+    Left { used: Vec<Used> },
+    /// A model has answered, in mid-turn; so many tokens of its conversation the request held, where it was
+    /// in the conversation itself.
+    Answered { answer: Answered, context: Option<u64> },
+    /// What it says of its account's limits.
+    Account(Account),
     /// A call of a tool has ended.
     Tool(ToolUse),
     /// It says which conversation this is.

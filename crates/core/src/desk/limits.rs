@@ -1,8 +1,8 @@
 //! What makes lanes wait although they have work: everything is paused, too many turns run, the
 //! account of the harness is at its limit.
 
-use crate::id::LaneNo;
-use crate::row::{EventKind, Lane, Session, Spent, Turn};
+use crate::id::{LaneNo, SessionUid};
+use crate::row::{EventKind, Lane, Session, Turn};
 use crate::time::Now;
 
 use super::{Desk, Mutant};
@@ -73,27 +73,13 @@ impl Desk {
         }
     }
 
-    /// What a turn cost goes to its task, its session and the machine.
-    pub(super) fn spend(&mut self, now: &Now, run: &Turn, spent: Spent) {
-        let Some(lane) = self.lanes.get(run.lane).cloned() else { return };
-        // A total that is smaller than before is that of another conversation.
-        let before = |total: u64| if total < lane.cost_micros { 0 } else { lane.cost_micros };
-        let micros = spent.total_micros.map_or(0, |total| total - before(total));
-        if let Some(total) = spent.total_micros {
-            self.edit_lane(run.lane, |l| l.cost_micros = total);
-        }
+    /// What was spent goes to the day of its session and of the machine.
+    pub(super) fn pay(&mut self, now: &Now, session: SessionUid, micros: u64) {
         let day = day(now);
         let add = |(of, sum): (i64, u64)| if of == day { (day, sum.saturating_add(micros)) } else { (day, micros) };
         if micros > 0 {
             self.meta.spent = add(self.meta.spent);
-            self.sessions.edit(run.session, |s| s.spent = add(s.spent));
-        }
-        if let Some(task) = run.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
-            self.edit_task(task, |t| {
-                t.evidence.turns += u32::from(spent != Spent::default());
-                t.evidence.tokens = t.evidence.tokens.saturating_add(spent.tokens);
-                t.evidence.cost_micros = t.evidence.cost_micros.saturating_add(micros);
-            });
+            self.sessions.edit(session, |s| s.spent = add(s.spent));
         }
     }
 
@@ -145,6 +131,6 @@ impl Desk {
 }
 
 /// The day of UTC, since 1970.
-fn day(now: &Now) -> i64 {
-    now.wall.div_euclid(86_400_000)
+pub(super) fn day(now: &Now) -> i64 {
+    crate::time::day_of(now.wall)
 }

@@ -36,6 +36,7 @@ impl Desk {
             lines: Vec::new(),
             devices: open.devices.into_iter().map(|d| (d.id.clone(), d)).collect(),
             met: Vec::new(),
+            usages: Vec::new(),
             noted: Default::default(),
             index: Index::default(),
             effects: Default::default(),

@@ -55,6 +55,9 @@ impl Desk {
             TurnFact::Compacted => self.edit_lane(turn.lane, |l| l.recap = true),
             TurnFact::Busy => self.busy(now, &turn),
             TurnFact::Idle { words, spent } => self.idle(now, &turn, &words, spent),
+            TurnFact::Left { used } => self.left(now, &turn, &used),
+            TurnFact::Answered { answer, context } => self.answered(&turn, answer, context),
+            TurnFact::Account(said) => self.account(now, &turn, said),
             TurnFact::Tool(used) => {
                 if let Some(task) = turn.task.filter(|no| self.tasks.get(*no).is_some_and(|t| t.open())) {
                     self.edit_task(task, |t| t.evidence.tool(&used));

@@ -46,7 +46,7 @@ impl Desk {
             renew: false,
             limited: None,
             resumed: false,
-            cost_micros: 0,
+            context: Default::default(),
             quiet_since: now.served,
             reminded: Vec::new(),
             crashes: Vec::new(),

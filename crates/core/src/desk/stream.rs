@@ -150,6 +150,12 @@ impl Desk {
                     task: None,
                     stream: true,
                     busy: true,
+                    of: self.run_of(delivery.session),
+                    busy_since: None,
+                    used_by: None,
+                    mark: None,
+                    answers: Vec::new(),
+                    counted: false,
                     background: Vec::new(),
                     interrupts: 0,
                     state: TurnState::Running,
@@ -173,6 +179,8 @@ impl Desk {
             d.extra.extend(extra);
         });
         let holds = self.holds(&delivery);
+        let begins = self.turns.get(run).is_some_and(|t| !t.busy || t.used_by.is_none());
+        self.joins_turn(now, run, &delivery, begins);
         self.edit_turn(run, |t| {
             t.busy = true;
             t.task = delivery.task.or(t.task);
@@ -190,6 +198,9 @@ impl Desk {
     pub(super) fn taken(&mut self, now: &Now, run: &Turn, no: DeliveryNo, attempt: u32) {
         let Some(delivery) = self.deliveries.get(no).cloned() else { return };
         if delivery.run == Some(run.no) && delivery.attempt == attempt {
+            if !run.busy {
+                self.joins_turn(now, run.no, &delivery, true);
+            }
             self.edit_turn(run.no, |t| t.busy = true);
             self.took(now, &delivery);
             // What is worked on has the lane, also where it gave it up before it was read.
@@ -206,6 +217,7 @@ impl Desk {
     pub(super) fn busy(&mut self, now: &Now, run: &Turn) {
         let holder = self.lanes.get(run.lane).and_then(|l| l.holder);
         if !run.busy {
+            self.own_turn(now, run);
             self.edit_turn(run.no, |t| {
                 t.busy = true;
                 t.task = holder;
@@ -226,6 +238,9 @@ impl Desk {
             t.busy = !unread.is_empty();
             t.task = unread.iter().find_map(|d| d.task);
         });
+        for delivery in &unread {
+            self.joins_turn(now, run.no, delivery, false);
+        }
         self.edit_lane(run.lane, |l| {
             l.quiet_since = now.served;
             // A turn that a limit did not cut off.

@@ -58,14 +58,6 @@ pub struct ToolUse {
     pub file: Option<String>,
 }
 
-/// What a turn cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    pub tokens: u64,
-    /// Of the whole conversation so far, in millionths of a US dollar.
-    pub total_micros: Option<u64>,
-}
-
 /// What an asker requires of a `done`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

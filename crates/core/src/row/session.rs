@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{LaneNo, SessionUid, TaskNo, TurnNo};
+use crate::row::Context;
 use crate::time::{Now, Stamp};
 
 use super::session_set::Skill;
@@ -240,9 +241,9 @@ pub struct Lane {
     /// What it was told may be gone from its conversation: what it owes and has asked is said again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recap: bool,
-    /// What its conversation had cost when that was last said (millionths of a US dollar).
+    /// How full its conversation is.
     #[serde(default)]
-    pub cost_micros: u64,
+    pub context: Context,
     /// Since when (served, ms) nothing has happened in it.
     #[serde(default)]
     pub quiet_since: i64,
@@ -272,7 +273,7 @@ impl Lane {
         self.adopted = None;
         self.noted = None;
         self.used = false;
-        self.cost_micros = 0;
+        self.context = Context::default();
         self.renew = false;
         self.recap = false;
     }

@@ -7,6 +7,7 @@ use crate::digest::Digest;
 use crate::id::{AskNo, DeliveryNo, LaneNo, MessageNo, SessionUid, TaskNo, TurnNo};
 use crate::principal::{Ns, Sender};
 use crate::row::evidence::{Evidence, Proof};
+use crate::row::usage::{Answered, Cause, Mark, RunOf};
 use crate::text::TextRef;
 use crate::time::{Boot, Stamp};
 
@@ -327,6 +328,23 @@ pub struct Turn {
     pub stream: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
+    /// Whose program stays, for its records: a session that is removed leaves before its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<RunOf>,
+    /// Since when it works (served, ms), and whose the turn is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_since: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_by: Option<Cause>,
+    /// Up to where its use is in the records; absent before its first turn's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+    /// The newest answers since its last turn's end: a harness writes its file a moment later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answered>,
+    /// All that it used is in the records: it has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted: bool,
     /// What goes on beside its turns, as the harness says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,

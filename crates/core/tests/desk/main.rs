@@ -39,4 +39,5 @@ mod settings;
 mod shown;
 mod stream;
 mod turns;
+mod usage;
 mod watchdog;

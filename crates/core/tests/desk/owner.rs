@@ -205,11 +205,11 @@ rules! {
         send c m2 'next'
         taken c
         update c:m1 done 'ok'
-        spent c 900000                          -> c:m2 written
+        spent c m:5/5=900000                    -> c:m2 written
         taken c
         update c:m2 done 'ok'
-        spent c 1100000                         -> nothing
-        evidence c:m2                           -> turns 0, tools , cost 0
+        spent c m:5/5=200000                    -> nothing
+        evidence c:m2                           -> turns 0, tools none
         send c m3 'more'                        -> c:m3 submitted, place 1
         say c s1 'hello'                        -> nothing
         send t m1 'x'                           -> t:m1 submitted, starts
@@ -236,7 +236,7 @@ rules! {
         tool c Bash
         tool c Edit
         update c:m2 done 'did it'               -> c:m2 completed 'did it'
-        evidence c:m2                           -> turns 0, tools Bash 1 + Edit 1, cost 0
+        evidence c:m2                           -> turns 0, tools Bash 1 + Edit 1
         idle c ''
         send c m3 'look' requires tool_calls
         taken c

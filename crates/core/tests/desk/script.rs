@@ -17,8 +17,8 @@ use shrooms_core::principal::Principal;
 use shrooms_core::refusal::Refusal;
 use shrooms_core::rights::{Action, OnMesh, Right};
 use shrooms_core::row::{
-    Ask, Audit, DeliveryState, Device, Fence, Harness, Outbox, PromptAnswer, Proof, Question, SessionSet, Spent,
-    ToolUse,
+    Ask, Audit, DeliveryState, Device, Fence, Harness, Outbox, Price, PromptAnswer, Proof, Question, SessionSet, Spent,
+    Tokens, ToolUse, Used,
 };
 use shrooms_core::text::Text;
 use shrooms_core::time::Boot;
@@ -206,11 +206,23 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
             let until = world.now.wall + secs.parse::<i64>().expect("seconds") * 1_000;
             observe(world, Input::Turn(fence(world, session), TurnFact::Limit { until, text: "five hour".into() }))
         }
-        ["spent", session, micros] => {
-            let total_micros = Some(micros.parse().expect("a number"));
-            let fact = TurnFact::Idle { words: Text::from(""), spent: Spent { tokens: 10, total_micros } };
-            observe(world, Input::Turn(fence(world, session), fact))
+        // A turn's end, with `MODEL:INPUT/OUTPUT[=MICROS]` each.
+        ["spent", session, used @ ..] => {
+            let spent = Spent { used: used.iter().map(|u| used_of(u)).collect(), ..Spent::default() };
+            observe(world, Input::Turn(fence(world, session), TurnFact::Idle { words: Text::from(""), spent }))
         }
+        // What a run had used when it ended.
+        ["left", session, used @ ..] => {
+            let used = used.iter().map(|u| used_of(u)).collect();
+            observe(world, Input::Turn(fence(world, session), TurnFact::Left { used }))
+        }
+        ["price", model, micros] => {
+            let price = Price { input: micros.parse().expect("a number"), ..Price::default() };
+            world.place.settings.prices.insert(model.to_string(), price);
+            world.crash();
+            Vec::new()
+        }
+        ["usage"] => world.store.usage.iter().map(|u| shown::usage(u)).collect(),
         ["tool", session, name, how @ ..] => {
             let used = ToolUse {
                 name: name.to_string(),
@@ -244,7 +256,8 @@ fn run(world: &mut World, all: &[String]) -> Vec<String> {
         ["evidence", task] => {
             let e = &world.store.task(task).expect("a task").evidence;
             let tools: Vec<String> = e.tools.iter().map(|(name, n)| format!("{name} {n}")).collect();
-            vec![format!("turns {}, tools {}, cost {}", e.turns, tools.join(" + "), e.cost_micros)]
+            let tools = if tools.is_empty() { "none".into() } else { tools.join(" + ") };
+            vec![format!("turns {}, tools {tools}", e.turns)]
         }
         ["background", session, id, how] => {
             let fact = TurnFact::Background { id: id.to_string(), what: "a build".into(), on: *how == "on" };
@@ -562,4 +575,14 @@ fn answer(world: &mut World, request: Request) -> Vec<String> {
 
 fn refused(refusal: &Refusal) -> String {
     format!("refused '{refusal}'")
+}
+
+/// `MODEL:INPUT/OUTPUT`, or with `=MICROS` that the harness says.
+fn used_of(text: &str) -> Used {
+    let (model, rest) = text.split_once(':').expect("MODEL:INPUT/OUTPUT");
+    let (tokens, micros) = rest.split_once('=').map_or((rest, None), |(tokens, micros)| (tokens, Some(micros)));
+    let (input, output) = tokens.split_once('/').expect("INPUT/OUTPUT");
+    let number = |text: &str| text.parse().expect("a number");
+    let tokens = Tokens { input: number(input), output: number(output), ..Tokens::default() };
+    Used { model: model.into(), tokens, micros: micros.map(number) }
 }

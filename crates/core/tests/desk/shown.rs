@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use shrooms_core::desk::{Desk, Effect};
 use shrooms_core::id::DeliveryNo;
-use shrooms_core::row::{Ask, AskState, DeliveryKind, Outbox, Prompt, Session, SessionState, Task};
+use shrooms_core::row::{
+    Ask, AskState, CostFrom, DeliveryKind, Outbox, Prompt, Session, SessionState, Task, Tokens, Usage,
+};
 use shrooms_core::view;
 use shrooms_testkit::store::{Store, show};
 use shrooms_testkit::world::World;
@@ -255,4 +257,17 @@ pub fn due(world: &World) -> Vec<String> {
         format!("{} {}", item.0.2, item.1.concat())
     };
     world.desk.due().map(name).collect()
+}
+
+/// A record of use: whose, what, and where its cost is from.
+pub fn usage(u: &Usage) -> String {
+    let task = u.cause.task.as_ref().map(|t| format!(" for {t}")).unwrap_or_default();
+    let cost = match u.cost {
+        Some((micros, CostFrom::Harness)) => format!("costs {micros}"),
+        Some((micros, CostFrom::Prices)) => format!("costs {micros} by prices"),
+        None => "costs unknown".to_string(),
+    };
+    let turns = if u.turns > 0 { format!("a turn of {} ms", u.busy_ms) } else { "no turn".to_string() };
+    let Tokens { input, output, .. } = u.tokens;
+    format!("{} {} {input}/{output}, by {}{task}, {turns}, {cost}", u.name, u.model, u.cause.by)
 }

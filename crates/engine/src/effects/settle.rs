@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shrooms_core::desk::{Input, Landed, TurnFact};
 use shrooms_core::id::DeliveryNo;
-use shrooms_core::row::{Delivery, DeliveryKind, Fence};
+use shrooms_core::row::{Delivery, DeliveryKind, Fence, Turn};
 use shrooms_runner::{claude, crash};
 
 use crate::engine::Inner;
@@ -23,7 +23,13 @@ const NOTHING: shrooms_runner::Trace = shrooms_runner::Trace { started: false, e
 /// The trace of what began and left no end.
 const CUT_OFF: shrooms_runner::Trace = shrooms_runner::Trace { started: true, exit: None, result: None };
 
-pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, conversation: String, written: Vec<Arc<Delivery>>) {
+pub(super) async fn settle(
+    inner: &Arc<Inner>,
+    fence: Fence,
+    conversation: String,
+    turn: Option<Arc<Turn>>,
+    written: Vec<Arc<Delivery>>,
+) {
     crash::point("before_settle");
     let lock = super::lock_file(inner, fence.lane);
     let mark = super::lane_mark(inner, fence.lane);
@@ -58,6 +64,9 @@ pub(super) async fn settle(inner: &Arc<Inner>, fence: Fence, conversation: Strin
     };
     inner.reap();
     crash::point("after_settle");
+    if let Some(turn) = turn.filter(|t| t.stream && !t.counted) {
+        super::stream::count::settled(inner, fence, conversation.clone(), dir, turn).await;
+    }
     let result = trace.result;
     let exit = trace.exit.map(|record| super::run::exit(record, result));
     let said: Vec<DeliveryNo> = written.iter().filter(|d| d.kind == DeliveryKind::Say).map(|d| d.no).collect();

@@ -2,6 +2,7 @@
 //! committed, in order, and tells the desk what is seen of it. What happens in the harness comes
 //! through its codec; what it means is the desk's.
 
+pub(super) mod count;
 mod seen;
 pub(crate) mod spec;
 
@@ -39,15 +40,29 @@ const WHY: usize = 1_000;
 pub(super) async fn run(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, lane: Option<Arc<Lane>>) {
     let me = inner.clone();
     let of = session.clone();
-    let made = tokio::task::spawn_blocking(move || spec::of(&me, fence, &of, lane.as_deref())).await;
+    let make = move || -> Result<_, (String, Retry)> {
+        let lane = lane.ok_or_else(|| ("its conversation is gone".to_string(), Retry::Counted))?;
+        let conversation = lane.conversation_id(&me.incarnation);
+        let made = spec::of(&me, fence, &of, &lane)?;
+        let count = count::prepare(&me, &conversation, &made.spec.dir)?;
+        Ok((made, count, conversation))
+    };
+    let made = tokio::task::spawn_blocking(make).await;
     let fact = match made.unwrap_or_else(|e| Err((format!("internal: {e}"), Retry::Counted))) {
-        Ok(made) => start(inner, fence, session, made).await,
+        Ok((made, count, conversation)) => start(inner, fence, session, made, count, conversation).await,
         Err((why, retry)) => TurnFact::NeverBegan { why, retry },
     };
     inner.observe(Input::Turn(fence, fact)).await;
 }
 
-async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, made: spec::Made) -> TurnFact {
+async fn start(
+    inner: &Arc<Inner>,
+    fence: Fence,
+    session: Arc<Session>,
+    made: spec::Made,
+    count: count::Count,
+    conversation: String,
+) -> TurnFact {
     let spec::Made { mut spec, noted, afresh } = made;
     if afresh && inner.renders_afresh().await {
         spec.program.push(AFRESH.into());
@@ -76,7 +91,7 @@ async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, made: sp
         inner: inner.clone(),
         fence,
         session,
-        seen: Seen::new(inner.clone(), fence, noted),
+        seen: Seen::new(inner.clone(), fence, noted, count),
         codec: Box::new(claude::Claude::new()),
         held: VecDeque::new(),
         lines: VecDeque::new(),
@@ -90,6 +105,7 @@ async fn start(inner: &Arc<Inner>, fence: Fence, session: Arc<Session>, made: sp
         // What it was to be given is still held here.
         Ended::Exit(record) if !driver.seen.is_up() && record.spawn_error.is_none() => never_up(&driver, record),
         Ended::Exit(record) => {
+            driver.seen.left(conversation).await;
             crash::point("exit_seen");
             TurnFact::Ended(exit(record, None))
         }

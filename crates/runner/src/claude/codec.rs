@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::usage::{self, usage};
 use super::wire::{self, content_text, count, is, list, text};
-use crate::codec::{Choice, Codec, Event, Prompt, Question, State, TurnEnd, Usage, summary};
+use crate::codec::{Answer, Choice, Codec, Event, Prompt, Question, State, TurnEnd, summary};
 
 /// Its tool for asking a person something; the answers go in with the permission.
 const ASK: &str = "AskUserQuestion";
@@ -28,6 +29,8 @@ pub struct Claude {
     background: BTreeMap<String, String>,
     model: String,
     context_used: Option<u64>,
+    /// The answer that is being given in the conversation itself.
+    answer: Answer,
     /// The limit was told in this turn.
     limited: bool,
     interrupts: u64,
@@ -56,7 +59,7 @@ impl Codec for Claude {
             "system" => self.system(&line, events),
             "assistant" => self.assistant(&line, events),
             "user" => self.user(&line, events),
-            "stream_event" => events.extend(delta(&line)),
+            "stream_event" => self.streamed(&line, events),
             "result" => self.result(&line, events),
             "command_lifecycle" => self.lifecycle(&line, events),
             "control_request" => self.asked(&line, events),
@@ -196,9 +199,41 @@ impl Claude {
                 _ => {}
             }
         }
-        if by.is_none() && !is_error && message["usage"].is_object() {
-            let usage = usage(&message["usage"]);
+        if is_error || !message["usage"].is_object() {
+            return;
+        }
+        let usage = usage(&message["usage"]);
+        if by.is_none() {
             self.context_used = Some(usage.input + usage.cache_read + usage.cache_write);
+            return;
+        }
+        // Of a helper's answer nothing else is told.
+        let [id, model] = ["id", "model"].map(|name| text(message, name).to_owned());
+        events.push(Event::Answer(Answer { id, model, usage, own: false }));
+    }
+
+    /// The API's own events; only those of the conversation itself are looked at.
+    fn streamed(&mut self, line: &Value, events: &mut Vec<Event>) {
+        let event = &line["event"];
+        if !line["parent_tool_use_id"].is_null() {
+            return;
+        }
+        match text(event, "type") {
+            "content_block_delta" if text(&event["delta"], "type") == "text_delta" => {
+                events.push(Event::Delta(text(&event["delta"], "text").to_owned()));
+            }
+            "message_start" => {
+                let message = &event["message"];
+                let [id, model] = ["id", "model"].map(|name| text(message, name).to_owned());
+                self.answer = Answer { id, model, usage: usage(&message["usage"]), own: true };
+                events.push(Event::Answer(self.answer.clone()));
+            }
+            "message_delta" if event["usage"].is_object() => {
+                // What it leaves out it has said before.
+                self.answer.usage = self.answer.usage.max(usage(&event["usage"]));
+                events.push(Event::Answer(self.answer.clone()));
+            }
+            _ => {}
         }
     }
 
@@ -282,9 +317,10 @@ impl Claude {
     fn limit(&mut self, info: &Value, events: &mut Vec<Event>) {
         if text(info, "status") == "rejected" {
             self.limited = true;
-            let until = info["resetsAt"].as_i64().map(|seconds| seconds.saturating_mul(1000));
+            let until = usage::millis(&info["resetsAt"]);
             events.push(Event::Limit { until, text: text(info, "rateLimitType").replace('_', " ") });
         }
+        events.extend(usage::account(info).map(Event::Account));
     }
 
     fn result(&mut self, line: &Value, events: &mut Vec<Event>) {
@@ -304,8 +340,7 @@ impl Claude {
             // Of an error it is the error's text.
             text: if ok { text(line, "result").to_owned() } else { String::new() },
             messages: messages.into_iter().collect(),
-            cost_usd_total: line["total_cost_usd"].as_f64(),
-            usage: usage(&line["usage"]),
+            totals: usage::totals(models, false),
             context_used: self.context_used,
             context_window: window(&models[&self.model]).or_else(largest),
         }));
@@ -324,23 +359,6 @@ fn why(line: &Value, reason: &str) -> String {
         // Of no use to a person: what it found in its own state.
         (said, reason) if said.starts_with("[ede_diagnostic]") && !reason.is_empty() => reason.replace('_', " "),
         (said, _) => said.to_owned(),
-    }
-}
-
-fn delta(line: &Value) -> Option<Event> {
-    let event = &line["event"];
-    let is_words = line["parent_tool_use_id"].is_null()
-        && text(event, "type") == "content_block_delta"
-        && text(&event["delta"], "type") == "text_delta";
-    is_words.then(|| Event::Delta(text(&event["delta"], "text").to_owned()))
-}
-
-fn usage(usage: &Value) -> Usage {
-    Usage {
-        input: count(usage, "input_tokens"),
-        output: count(usage, "output_tokens"),
-        cache_read: count(usage, "cache_read_input_tokens"),
-        cache_write: count(usage, "cache_creation_input_tokens"),
     }
 }
 

@@ -135,6 +135,7 @@ const LISTS: &[(&str, &str, bool)] = &[
     ("GET", "/v1/greeting", true),
     ("GET", "/v1/harnesses", true),
     ("GET", "/v1/meshes", true),
+    ("GET", "/v1/usage", true),
     ("GET", "/v1/conversations", true),
     // It is asked for something: see below.
     ("GET", "/v1/search", false),

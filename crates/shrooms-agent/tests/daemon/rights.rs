@@ -48,6 +48,7 @@ fn a_device_that_may_ask_sees_agents_and_its_own_tasks_and_nothing_else() {
         "/v1/asks",
         "/v1/events",
         "/v1/audit",
+        "/v1/usage",
         "/v1/fleet",
         "/v1/machines/watch/sessions",
     ] {
@@ -214,6 +215,8 @@ fn a_request_is_handed_on_once_with_what_both_may() {
     lab[1].add("t", lab.dir.path(), &["true"]);
     // This machine's owner is the owner there.
     assert_eq!(lab[0].get("/v1/machines/box/sessions/t").json()["name"], "t");
+    let use_there = lab[0].get("/v1/machines/box/usage?days=2&by=day").json();
+    assert_eq!((&use_there["machine"], &use_there["rows"]), (&json!("box"), &json!([])), "{use_there}");
     let stop = |answer: Answer| (answer.status, answer.body);
     let stopped = lab[0].post("/v1/machines/box/sessions/t/stop", &json!({}));
     assert_eq!(stopped.json()["why"], "by home.home", "{}", stopped.body);
@@ -461,7 +464,7 @@ class Tcp(http.client.HTTPConnection):
     def connect(self): self.sock = socket.create_connection(("{address}", {port}), source_address=("{address}", 0))
 got = []
 for kind, headers in ((Local, {{"Shrooms-Pass": os.environ["SHROOMS_AGENT_PASS"]}}), (Local, {{}}), (Tcp, {{}})):
-    for method, path in (("GET", "/v1/fleet"), ("GET", "/v1/tasks"), ("GET", "/v1/prompts"), ("GET", "/v1/events"), ("GET", "/v1/audit"), ("GET", "/v1/sessions/s/log"), ("GET", "/v1/machines/box/sessions"), ("POST", "/v1/prompts/1"), ("POST", "/v1/sessions/s/settings"), ("POST", "/v1/pause"), ("POST", "/v1/machines/box/pause")):
+    for method, path in (("GET", "/v1/fleet"), ("GET", "/v1/tasks"), ("GET", "/v1/prompts"), ("GET", "/v1/events"), ("GET", "/v1/audit"), ("GET", "/v1/usage"), ("GET", "/v1/sessions/s/log"), ("GET", "/v1/machines/box/sessions"), ("POST", "/v1/prompts/1"), ("POST", "/v1/sessions/s/settings"), ("POST", "/v1/pause"), ("POST", "/v1/machines/box/pause")):
         c = kind("home"); c.request(method, path, "{{}}" if method == "POST" else None, {{"Content-Type": "application/json", **headers}})
         got.append(str(c.getresponse().status))
 print(" ".join(got))
@@ -478,7 +481,7 @@ print(" ".join(got))
     lab[0].add("s", lab.dir.path(), &["python3", &file.display().to_string()]);
     lab[0].cli(&["a2a", "send", "--id", "m", "s", "x"]);
     let task = lab[0].outcome("s:m");
-    let each = "200 200 403 403 403 403 403 403 403 403 403";
+    let each = "200 200 403 403 403 403 403 403 403 403 403 403";
     assert_eq!(crate::lab::text(&task), [each; 3].join(" "), "{task}");
     let lines = lab[0].get("/v1/audit").json();
     let of_session = |line: &&Value| line["from"] == "session s" && line["what"] == "refused";

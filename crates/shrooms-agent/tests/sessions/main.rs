@@ -37,4 +37,5 @@ mod seen;
 mod settings;
 mod states;
 mod terminals;
+mod usage;
 mod worker_cut;

@@ -74,11 +74,16 @@ impl Model {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
 
+    /// All that the harnesses asked the model, in order, as the mock has it.
+    pub fn entries(&self) -> Vec<Value> {
+        let log = fs::read(&self.log).unwrap_or_default();
+        log.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
     /// What the harnesses asked the model, in order; without their side requests, which declare no
     /// tools.
     pub fn requests(&self) -> Vec<Request> {
-        let log = fs::read(&self.log).unwrap_or_default();
-        let lines = log.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let lines = self.entries().into_iter();
         lines.filter(|line| line["tools"].as_array().is_some_and(|tools| !tools.is_empty())).map(Request::of).collect()
     }
 

@@ -53,7 +53,7 @@ impl Hidden {
 
     /// A condition that a column is none of the hidden sessions, which are numbers: nothing to escape.
     /// `None` when nothing is hidden.
-    pub(super) fn none_of(&self, column: &str) -> Option<String> {
+    pub(crate) fn none_of(&self, column: &str) -> Option<String> {
         let all: Vec<String> = self.sessions.iter().map(|uid| uid.0.to_string()).collect();
         (!all.is_empty()).then(|| format!("({column} IS NULL OR {column} NOT IN ({}))", all.join(", ")))
     }

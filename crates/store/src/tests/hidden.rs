@@ -1,9 +1,12 @@
 //! What a device reads that does not see a session: nothing of it, and all of the rest.
 
+use std::sync::Arc;
+
 use shrooms_core::desk::{AskReq, Asked, Effect, Target};
-use shrooms_core::row::SessionSet;
+use shrooms_core::row::{Cause, Change, SessionSet, Tokens, Usage};
 
 use super::*;
+use crate::{UsageBy, UsageQuery, UsageSum};
 
 impl Pair {
     /// A session of a program that stays, whose program waits for its owner.
@@ -13,8 +16,9 @@ impl Pair {
         let add = Request::AddSession { by, new: Box::new(NewSession::new(name, harness, "/")) };
         self.request(add).unwrap();
         self.send(name, "m1", "one").unwrap();
+        let uid = self.desk.session_by_name(name).unwrap().uid;
         let fence = self.desk.take_due().iter().find_map(|effect| match effect {
-            Effect::Run { fence, .. } => Some(*fence),
+            Effect::Run { fence, .. } if fence.session == uid => Some(*fence),
             _ => None,
         });
         let about = Asked::Permission {
@@ -127,7 +131,7 @@ fn a_reader_of_another_mesh_finds_nothing_of_a_hidden_session() {
         assert_eq!(lines.iter().any(|line| line.about.contains("web")), sees, "{lines:?}");
         assert!(lines.iter().any(|line| line.about.contains("open")));
         let feed = reader.events(0, 100).unwrap();
-        assert_eq!(feed.events.iter().any(|e| e.session.as_deref() == Some("web")), sees);
+        assert_eq!(feed.events.iter().any(|e| e.session.as_deref() == Some("web")), sees, "{:#?}", feed.events);
         assert_eq!(feed.newest, all.events(0, 100).unwrap().events.last().unwrap().seq);
     }
 }
@@ -178,4 +182,46 @@ fn an_ask_of_a_hidden_session_or_for_one_is_not_there() {
     let task = work.task("open:a").unwrap().unwrap();
     assert_eq!(task.sender.label, "this machine");
     assert!(all.task("open:a").unwrap().unwrap().sender.label.contains("web"));
+}
+
+#[test]
+fn what_a_hidden_session_used_and_asked_is_not_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pair = open(dir.path());
+    pair.session("open");
+    pair.with_prompt("web");
+    hide(&mut pair, "web");
+    let all = Reader::open(dir.path()).unwrap();
+    let uid = |name: &str| all.session_named(name).unwrap().unwrap().uid;
+    let used = |no: i64, name: &str, by: &str| {
+        let cause = Cause { by: by.into(), task: None };
+        let tokens = Tokens { input: 1, output: 0, cache_read: 0, cache_write: 0 };
+        let (session, name, harness, model) = (uid(name), name.to_string(), "claude".into(), "m".into());
+        let (at, day, turns, cost, busy_ms) = (0, 0, 1, None, 0);
+        Change::Usage(Arc::new(Usage {
+            no,
+            at,
+            day,
+            session,
+            name,
+            harness,
+            model,
+            cause,
+            turns,
+            tokens,
+            cost,
+            busy_ms,
+        }))
+    };
+    pair.store.commit(&[used(1_001, "web", "the owner"), used(1_002, "open", "this machine (home/web)")]).unwrap();
+    let by = vec![UsageBy::Session, UsageBy::Asker];
+    for (mesh, want) in
+        [("home", vec!["open this machine (home/web)", "web the owner"]), ("work", vec!["open this machine"])]
+    {
+        let sums = reader_of(&all, mesh).usage(&UsageQuery { since: 0, until: 0, by: by.clone(), limit: 9 }).unwrap();
+        let shown = |s: &UsageSum| format!("{} {}", s.session.clone().unwrap(), s.asker.clone().unwrap());
+        assert_eq!(sums.iter().map(shown).collect::<Vec<_>>(), want, "{mesh}");
+        let total = reader_of(&all, mesh).usage(&UsageQuery { since: 0, until: 0, by: vec![], limit: 1 }).unwrap();
+        assert_eq!(total[0].input, want.len() as u64, "{mesh}");
+    }
 }

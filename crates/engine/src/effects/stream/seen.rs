@@ -13,6 +13,7 @@ use shrooms_runner::codec::{Event, Prompt, State, TurnEnd};
 use shrooms_runner::crash;
 
 use super::super::run::log;
+use super::count::{self, Count};
 use crate::engine::Inner;
 
 /// Characters of a message that the log holds: the conversation has it whole.
@@ -38,10 +39,11 @@ pub(super) struct Seen {
     task: Option<Arc<Task>>,
     /// What its model says from here on is another message of it.
     said_one: bool,
+    count: Count,
 }
 
 impl Seen {
-    pub(super) fn new(inner: Arc<Inner>, fence: Fence, noted: Option<String>) -> Seen {
+    pub(super) fn new(inner: Arc<Inner>, fence: Fence, noted: Option<String>, count: Count) -> Seen {
         Seen {
             inner,
             fence,
@@ -54,6 +56,7 @@ impl Seen {
             noted,
             task: None,
             said_one: false,
+            count,
         }
     }
 
@@ -98,6 +101,12 @@ impl Seen {
         log(&self.inner, self.fence, self.task.as_ref().map(|t| t.id.clone()), kind, text.into());
     }
 
+    /// It has ended: what it used beyond its last turn's end.
+    pub(super) async fn left(self, conversation: String) {
+        let (inner, fence) = (self.inner.clone(), self.fence);
+        count::left(&inner, fence, self.count, conversation).await;
+    }
+
     /// A message came to nothing: if no turn runs, there will be no end of one to hear of.
     pub(super) async fn rested(&mut self) {
         if !self.works {
@@ -113,6 +122,7 @@ impl Seen {
             Event::Login(None) => self.log("note", "Claude Code is not logged in: run it once yourself (claude)"),
             Event::Started { conversation, model, .. } => {
                 self.works = true;
+                self.count.started(&model);
                 if self.conversation.as_ref() != Some(&conversation) {
                     tracing::debug!(model, conversation, "a conversation goes on");
                     self.conversation = Some(conversation.clone());
@@ -156,6 +166,12 @@ impl Seen {
                 self.log("note", format!("the account is at its limit: {text}{}", at.unwrap_or_default()));
                 if let Some(until) = until {
                     self.tell(TurnFact::Limit { until, text }).await;
+                }
+            }
+            Event::Account(said) => self.tell(TurnFact::Account(count::account(said))).await,
+            Event::Answer(answer) => {
+                if let Some((answer, context)) = self.count.answer(answer) {
+                    self.tell(TurnFact::Answered { answer, context }).await;
                 }
             }
             Event::Compacted => {
@@ -225,6 +241,7 @@ impl Seen {
     async fn turn_ended(&mut self, end: TurnEnd) {
         self.works = false;
         self.tools.clear();
+        let spent = self.count.turn_ended(&end, self.inner.clock.wall());
         let words = match (end.ok, &end.why) {
             (true, _) => end.text,
             (false, why) => {
@@ -235,19 +252,8 @@ impl Seen {
             }
         };
         crash::point("turn_end_seen");
-        let usage = end.usage;
-        let spent = Spent {
-            tokens: usage.input + usage.output + usage.cache_read + usage.cache_write,
-            total_micros: end.cost_usd_total.map(micros),
-        };
         self.tell(TurnFact::Idle { words: Text::new(cut(&words, MAX_TEXT / 4)), spent }).await;
     }
-}
-
-/// Dollars as millionths; what is no amount of money is nothing.
-fn micros(usd: f64) -> u64 {
-    // Saturates, and takes what is not a number for 0.
-    (usd * 1e6).round() as u64
 }
 
 /// What a tool did, as evidence.

@@ -44,12 +44,11 @@ pub(super) struct Made {
     pub(super) afresh: bool,
 }
 
-pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, lane: Option<&Lane>) -> Result<Made, (String, Retry)> {
+pub(super) fn of(inner: &Inner, fence: Fence, session: &Session, lane: &Lane) -> Result<Made, (String, Retry)> {
     let counted = |why: String| (why, Retry::Counted);
     let Harness::Claude { model, .. } = &session.harness else {
         return Err(counted("its harness is not in this version".into()));
     };
-    let lane = lane.ok_or_else(|| counted("its conversation is gone".into()))?;
     let conversation = lane.conversation_id(&inner.incarnation);
     let dir = inner.harnesses.claude_dir.as_ref();
     let dir = dir.ok_or_else(|| counted("set HOME: Claude Code keeps its conversations there".into()))?;

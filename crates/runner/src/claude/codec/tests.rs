@@ -1,6 +1,7 @@
 //! Lines as Claude Code prints them, as tables: text in, shown events out.
 
 use super::*;
+use crate::codec::{Total, Usage};
 
 const A: &str = "00000000-0000-4000-8000-00000000000a";
 const B: &str = "00000000-0000-4000-8000-00000000000b";
@@ -23,15 +24,19 @@ fn fresh(lines: &[&str], expected: &[&str]) {
 
 fn show(event: &Event) -> String {
     let end = |end: &TurnEnd| {
-        let Usage { input, output, cache_read, cache_write } = end.usage;
+        let total = |(model, total): (&String, &Total)| {
+            let Usage { input, output, cache_read, cache_write } = total.usage;
+            let is = if total.guessed { '~' } else { '=' };
+            format!("{model}:{input}/{output}/{cache_read}/{cache_write}{is}{}", total.cost_usd)
+        };
         format!(
-            "end ok={} interrupted={} why={:?} text={:?} messages={} cost={:?} usage={input}/{output}/{cache_read}/{cache_write} context={:?}/{:?}",
+            "end ok={} interrupted={} why={:?} text={:?} messages={} totals={} context={:?}/{:?}",
             end.ok,
             end.interrupted,
             end.why,
             end.text,
             end.messages.join(","),
-            end.cost_usd_total,
+            end.totals.iter().map(total).collect::<Vec<_>>().join(" "),
             end.context_used,
             end.context_window
         )
@@ -90,7 +95,7 @@ fn a_turn_is_asked_when_a_message_of_ours_is_in_it() {
             r#"Lifecycle { id: "$A", state: Started }"#,
             r#"Started { conversation: "c", model: "m", asked: true }"#,
             "Other",
-            r#"end ok=true interrupted=false why=None text="hi" messages=$A cost=None usage=0/0/0/0 context=None/None"#,
+            r#"end ok=true interrupted=false why=None text="hi" messages=$A totals= context=None/None"#,
             r#"Lifecycle { id: "$A", state: Completed }"#,
         ],
     );
@@ -99,7 +104,7 @@ fn a_turn_is_asked_when_a_message_of_ours_is_in_it() {
         &[INIT, ENDED],
         &[
             r#"Started { conversation: "c", model: "m", asked: false }"#,
-            r#"end ok=true interrupted=false why=None text="hi" messages= cost=None usage=0/0/0/0 context=None/None"#,
+            r#"end ok=true interrupted=false why=None text="hi" messages= totals= context=None/None"#,
         ],
     );
 }
@@ -122,7 +127,7 @@ fn a_message_in_mid_turn_belongs_to_the_turn_it_was_folded_into() {
             "Other",
             r#"Lifecycle { id: "$B", state: Started }"#,
             r#"Lifecycle { id: "$B", state: Completed }"#,
-            r#"end ok=true interrupted=false why=None text="hi" messages=$A,$B cost=None usage=0/0/0/0 context=None/None"#,
+            r#"end ok=true interrupted=false why=None text="hi" messages=$A,$B totals= context=None/None"#,
         ],
     );
 }
@@ -260,7 +265,7 @@ fn an_end_is_an_error_by_its_flag_and_says_why() {
     let end = |rest: &str| format!(r#"{{"type":"result",{rest}}}"#);
     let shown = |why: &str, interrupted: bool| {
         format!(
-            "end ok=false interrupted={interrupted} why=Some({why:?}) text=\"\" messages= cost=None usage=0/0/0/0 context=None/None"
+            "end ok=false interrupted={interrupted} why=Some({why:?}) text=\"\" messages= totals= context=None/None"
         )
     };
     for (line, why, interrupted) in [
@@ -286,17 +291,17 @@ fn an_end_is_an_error_by_its_flag_and_says_why() {
 }
 
 #[test]
-fn figures_are_the_turns_and_cost_is_a_running_total() {
+fn figures_are_running_totals_by_model() {
     let mut claude = Claude::new();
     check(&mut claude, &[INIT], &[r#"Started { conversation: "c", model: "m", asked: false }"#]);
     let words = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"x"}],"usage":{"input_tokens":10,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":1}}}"#;
     check(&mut claude, &[words], &[r#"Words("x")"#]);
-    let end = r#"{"type":"result","is_error":false,"result":"x","user_message_uuids":["$B"],"total_cost_usd":0.5,"usage":{"input_tokens":7,"output_tokens":8,"cache_read_input_tokens":9,"cache_creation_input_tokens":1},"modelUsage":{"small":{"contextWindow":900},"m":{"contextWindow":200}}}"#;
+    let end = r#"{"type":"result","is_error":false,"result":"x","user_message_uuids":["$B"],"total_cost_usd":0.5,"usage":{"input_tokens":7,"output_tokens":8,"cache_read_input_tokens":9,"cache_creation_input_tokens":1},"modelUsage":{"small":{"contextWindow":900,"inputTokens":5,"costUSD":0.1,"costBasis":"unknown"},"m":{"contextWindow":200,"inputTokens":7,"outputTokens":8,"cacheReadInputTokens":9,"cacheCreationInputTokens":1,"costUSD":0.5,"costBasis":"list"}}}"#;
     check(
         &mut claude,
         &[end],
         &[
-            r#"end ok=true interrupted=false why=None text="x" messages=$B cost=Some(0.5) usage=7/8/9/1 context=Some(33)/Some(200)"#,
+            r#"end ok=true interrupted=false why=None text="x" messages=$B totals=m:7/8/9/1=0.5 small:5/0/0/0~0.1 context=Some(33)/Some(200)"#,
         ],
     );
     let other = end.replace("\"m\":", "\"n\":");
@@ -304,7 +309,7 @@ fn figures_are_the_turns_and_cost_is_a_running_total() {
         &mut claude,
         &[&other],
         &[
-            r#"end ok=true interrupted=false why=None text="x" messages=$B cost=Some(0.5) usage=7/8/9/1 context=Some(33)/Some(900)"#,
+            r#"end ok=true interrupted=false why=None text="x" messages=$B totals=n:7/8/9/1=0.5 small:5/0/0/0~0.1 context=Some(33)/Some(900)"#,
         ],
     );
 }
@@ -345,7 +350,8 @@ fn background_work_is_told_once_however_it_is_announced() {
 fn limits_retries_and_compaction() {
     let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1700000000,"rateLimitType":"five_hour"}}"#;
     let said = r#"{"type":"assistant","error":"rate_limit","is_api_error_message":true,"message":{"content":[{"type":"text","text":"You've hit your limit"}]}}"#;
-    fresh(&[limit, said], &[r#"Limit { until: Some(1700000000000), text: "five hour" }"#, "Other"]);
+    let heard = r#"Account(Account { status: "rejected", window: "five_hour", overage: "", windows: {"five_hour": (None, Some(1700000000000))} })"#;
+    fresh(&[limit, said], &[r#"Limit { until: Some(1700000000000), text: "five hour" }"#, heard, "Other"]);
     fresh(&[said, said], &[r#"Limit { until: None, text: "You've hit your limit" }"#, "Other"]);
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":529,"error":"overloaded"}"#;
     fresh(&[retry], &[r#"Retry { attempt: 1, of: 10, why: "overloaded (529)" }"#]);
@@ -381,4 +387,46 @@ fn it_is_up_when_it_answers_the_hello() {
     check(&mut claude, &[&line], &["Ready"]);
     let requests = [claude.interrupt(), claude.interrupt()];
     assert!(requests[0] != requests[1] && requests[0].contains("\"interrupt\""));
+}
+
+#[test]
+fn an_answer_is_told_when_it_begins_and_with_its_last_figures() {
+    let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"a1","model":"m","usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3}}},"parent_tool_use_id":null}"#;
+    let end = r#"{"type":"stream_event","event":{"type":"message_delta","usage":{"output_tokens":44}},"parent_tool_use_id":null}"#;
+    let answer = |output: u64| {
+        format!(
+            "Answer(Answer {{ id: \"a1\", model: \"m\", usage: Usage {{ input: 10, output: {output}, cache_read: 2, cache_write: 3 }}, own: true }})"
+        )
+    };
+    fresh(&[start, end], &[&answer(1), &answer(44)]);
+    let helper = r#""parent_tool_use_id":"t1""#;
+    let none = r#""parent_tool_use_id":null"#;
+    fresh(&[&start.replace(none, helper), &end.replace(none, helper)], &["Other", "Other"]);
+    // Of a helper's there is only the message itself.
+    let message = r#"{"type":"assistant","message":{"id":"h1","model":"n","content":[],"usage":{"input_tokens":5,"output_tokens":1}},"parent_tool_use_id":"t1"}"#;
+    fresh(
+        &[message],
+        &[
+            r#"Answer(Answer { id: "h1", model: "n", usage: Usage { input: 5, output: 1, cache_read: 0, cache_write: 0 }, own: false })"#,
+        ],
+    );
+}
+
+#[test]
+fn windows_of_an_account_are_told_with_what_is_used_of_them() {
+    let line = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1700000000,"rateLimitType":"five_hour","utilization":0.42,"unifiedWindows":{"five_hour":{"utilization":0.43,"resetsAt":1700000000,"status":"allowed"},"seven_day":{"utilization":0.9,"resetsAt":1700400000,"status":"allowed_warning","surpassedThreshold":0.9}},"overageStatus":"rejected","overageDisabledReason":"out_of_credits","isUsingOverage":false}}"#;
+    fresh(
+        &[line],
+        &[
+            r#"Account(Account { status: "allowed_warning", window: "five_hour", overage: "rejected", windows: {"five_hour": (Some(0.43), Some(1700000000000)), "seven_day": (Some(0.9), Some(1700400000000))} })"#,
+        ],
+    );
+    // As an older version says it.
+    let line = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1700000000,"rateLimitType":"seven_day","utilization":0.5}}"#;
+    fresh(
+        &[line],
+        &[
+            r#"Account(Account { status: "allowed", window: "seven_day", overage: "", windows: {"seven_day": (Some(0.5), Some(1700000000000))} })"#,
+        ],
+    );
 }

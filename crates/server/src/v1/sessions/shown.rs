@@ -65,6 +65,11 @@ pub(in crate::v1) struct Session {
     spent_usd: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     daily_usd: Option<f64>,
+    /// Tokens that its conversation holds, and that fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context_used: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context_window: Option<u64>,
     /// Its program is there, at work or not.
     #[serde(default)]
     running: bool,
@@ -140,6 +145,8 @@ impl Session {
             from_next_start: Vec::new(),
             spent_usd: Some(spent(row.session.spent)).filter(|m| *m > 0).map(|m| m as f64 / 1e6),
             daily_usd: (cap > 0).then_some(cap as f64 / 1e6),
+            context_used: Some(row.lane.context.used).filter(|n| *n > 0),
+            context_window: Some(row.lane.context.window).filter(|n| *n > 0),
             running: row.lane.turn.is_some(),
             branch: row.session.worktree.map(|w| w.branch),
             warning: None,
@@ -192,7 +199,7 @@ mod tests {
                     renew: false,
                     limited: None,
                     resumed: false,
-                    cost_micros: 0,
+                    context: Default::default(),
                     quiet_since: 0,
                     reminded: Vec::new(),
                     recap: false,

@@ -32,13 +32,23 @@ fn lines(sessions: &Sessions, out: Output) -> String {
             format!("{}{why}", session.state),
             session.tasks_open.to_string(),
             session.tasks_waiting.to_string(),
+            context(session),
             session.dir.clone(),
         ]
     };
     // They come by name; those that the owner wants at the top first.
     let (starred, rest): (Vec<_>, Vec<_>) = sessions.sessions.iter().partition(|session| session.starred);
     let rows: Vec<_> = starred.into_iter().chain(rest).map(row).collect();
-    out.table(["NAME", "HARNESS", "STATE", "OPEN", "WAITING", "DIRECTORY"], &rows)
+    out.table(["NAME", "HARNESS", "STATE", "OPEN", "WAITING", "CONTEXT", "DIRECTORY"], &rows)
+}
+
+/// How full its conversation is.
+fn context(session: &api::Session) -> String {
+    match (session.context_used, session.context_window) {
+        (0, _) => String::new(),
+        (used, 0) => format!("{used} tokens"),
+        (used, window) => format!("{} %", used.saturating_mul(100) / window),
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +63,7 @@ mod tests {
         let sessions = api::read(&json!({"sessions": [session]})).unwrap();
         assert_eq!(
             lines(&sessions, Output { json: false, terminal: false }),
-            "tests\tcommand\tstopped (by the owner)\t2\t1\t/srv\n"
+            "tests\tcommand\tstopped (by the owner)\t2\t1\t\t/srv\n"
         );
     }
 
@@ -64,5 +74,16 @@ mod tests {
         let lines = lines(&api::read(&json!({"sessions": all})).unwrap(), Output { json: false, terminal: false });
         let names: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(names, ["b", "d", "a", "c"]);
+    }
+
+    #[test]
+    fn a_conversation_is_shown_by_how_full_it_is() {
+        for (used, window, shown) in
+            [(0, 0, ""), (0, 200, ""), (50, 200, "25 %"), (199, 200, "99 %"), (7, 0, "7 tokens")]
+        {
+            let session = json!({"name": "a", "state": "idle", "context_used": used, "context_window": window});
+            let sessions: Sessions = api::read(&json!({"sessions": [session]})).unwrap();
+            assert_eq!(context(&sessions.sessions[0]), shown, "{used}/{window}");
+        }
     }
 }
