@@ -280,6 +280,7 @@ fn a_log_that_is_lost_or_damaged_while_a_session_works_is_begun_anew_and_the_wor
         let before = log(home, "limit=1");
         let mut stream =
             Stream::open(home, &format!("?after={}-{}", before["newest"], before["log"].as_str().unwrap()), "");
+        stream.until("text/event-stream");
         let path = home.state.join("log.db");
         match damage {
             "pages" => {
@@ -348,7 +349,7 @@ fn run(program: &str, args: &[&str]) -> Result<(), String> {
 #[test]
 fn while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait() {
     let test = "while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait";
-    for (how, back, part) in [("size=1m", "size=64m", "disk is full"), ("ro", "rw", "Read-only file system")] {
+    for (how, back, part) in [("size=1m", "size=64m", "disk is full"), ("ro", "rw,size=64m", "Read-only file system")] {
         let mut lab = Lab::idle(&["homeserver"]);
         // The log alone is on a disk of its own.
         let disk = match Disk::of(&lab.path("disk"), "1m") {
@@ -366,6 +367,7 @@ fn while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait() {
         say(&lab[0], "two", "1");
         disk.remount(back);
         poll("it is well again", || lab[0].get("/v1/status").json()["warnings"].is_null());
+        poll("what waited is written", || texts(&log(&lab[0], "")).iter().any(|t| t.contains("lost here")));
         say(&lab[0], "three", "2");
         until_said(&lab[0], "done 2");
         // Each line is there, or counted where it is missing.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
+use crate::StoreError;
+
 /// The version of the tables that this program writes.
 const SCHEMA: i64 = 2;
 /// Damaged logs that are left beside the log, the newest: a person may get something out of one.
@@ -75,7 +77,10 @@ pub(super) fn open(path: &Path) -> Result<Open, Trouble> {
         Ok(of) if !of.is_file() => return Err(Trouble::Damaged("something else is in its place".into())),
         _ => {}
     }
-    crate::write::private(path).map_err(|e| Trouble::Away(e.to_string()))?;
+    crate::write::private(path).map_err(|e| match e {
+        StoreError::Directory { why, .. } => Trouble::Away(why),
+        other => Trouble::Away(other.to_string()),
+    })?;
     let mut db = Connection::open(path).map_err(sort)?;
     db.busy_timeout(std::time::Duration::from_millis(BUSY_MS)).map_err(sort)?;
     db.pragma_update(None, "journal_mode", "WAL").map_err(sort)?;
