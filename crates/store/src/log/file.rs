@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "log.db";
 const BUSY_MS: u64 = 2_000;
 
 /// `words` is searched by words and by their beginnings, without regard to case or accents. Beginnings
-/// of two to four letters have an index of their own: many words have them. It keeps no text: so the
+/// of two and three letters have an index of their own: many words have them. It keeps no text: so the
 /// space of lines that go is free again soon.
 const TABLES: &str = r#"
 CREATE TABLE log (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL);
@@ -29,7 +29,7 @@ INSERT INTO log VALUES (1, lower(hex(randomblob(4))));
 CREATE TABLE session (uid INTEGER PRIMARY KEY, first INTEGER NOT NULL, next INTEGER NOT NULL,
     bytes INTEGER NOT NULL, gone INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE line (no INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, task TEXT, text TEXT NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4',
+CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3',
     tokenize = 'unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE term USING fts5vocab (words, instance);
 INSERT INTO words (words, rank) VALUES ('automerge', 0);
