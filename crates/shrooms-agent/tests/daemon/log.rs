@@ -94,19 +94,20 @@ fn lines_are_numbered_from_one_paged_searched_and_exported() {
     say(home, "one", text);
     until_said(home, "third Line of the nightly build");
     let all = log(home, "after=0");
-    assert_eq!(texts(&all), text.lines().collect::<Vec<_>>());
+    let first = "added, by the owner";
+    assert_eq!(texts(&all), std::iter::once(first).chain(text.lines()).collect::<Vec<_>>());
     let numbers: Vec<i64> = all["lines"].as_array().unwrap().iter().map(|l| l["seq"].as_i64().unwrap()).collect();
-    assert_eq!((numbers, all["oldest"].as_i64(), all["newest"].as_i64()), (vec![1, 2, 3], Some(1), Some(3)));
-    assert_eq!(texts(&log(home, "before=3&limit=1")), ["second line"]);
+    assert_eq!((numbers, all["oldest"].as_i64(), all["newest"].as_i64()), (vec![1, 2, 3, 4], Some(1), Some(4)));
+    assert_eq!(texts(&log(home, "before=4&limit=1")), ["second line"]);
     assert_eq!(texts(&log(home, "limit=1")), ["third Line of the nightly build"]);
     let found = home.get("/v1/sessions/talk/search?q=kase").json()["found"].clone();
     assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
     assert_eq!(
         (&found[0]["seq"], &found[0]["task"], &found[0]["kind"]),
-        (&json!(1), &json!("talk:one"), &json!("words"))
+        (&json!(2), &json!("talk:one"), &json!("words"))
     );
     let everywhere = home.get("/v1/search?q=NIGHT").json()["found"].clone();
-    assert_eq!((&everywhere[0]["session"], &everywhere[0]["seq"]), (&json!("talk"), &json!(3)), "{everywhere}");
+    assert_eq!((&everywhere[0]["session"], &everywhere[0]["seq"]), (&json!("talk"), &json!(4)), "{everywhere}");
     for (path, part) in [
         ("/v1/sessions/talk/log?after=1&before=2", "say one of them"),
         ("/v1/sessions/talk/log?limit=0", "limit"),
@@ -131,9 +132,9 @@ fn lines_are_numbered_from_one_paged_searched_and_exported() {
         said.out
     };
     assert_eq!(shown(&["session", "log", "talk", "--limit", "2"]).lines().count(), 2);
-    assert!(shown(&["session", "log", "talk", "--before", "2"]).contains("Käse"));
-    assert!(shown(&["session", "log", "talk", "--search", "build night"]).starts_with("3\t"));
-    assert!(shown(&["session", "search", "\"second line\""]).starts_with("talk\t2\t"));
+    assert!(shown(&["session", "log", "talk", "--before", "3"]).contains("Käse"));
+    assert!(shown(&["session", "log", "talk", "--search", "build night"]).starts_with("4\t"));
+    assert!(shown(&["session", "search", "\"second line\""]).starts_with("talk\t3\t"));
     assert_eq!(shown(&["session", "log", "talk", "--earlier"]), "");
     let json: Value = serde_json::from_str(&shown(&["session", "log", "talk", "--json"])).unwrap();
     assert_eq!(json, log(home, ""));
@@ -161,32 +162,32 @@ fn a_stream_goes_on_where_it_was_after_a_kill_and_ends_with_the_daemon() {
     until_said(&lab[0], "two");
     let mut first = Stream::open(&lab[0], "?after=0", "");
     first.until("\"two\"");
-    assert_eq!(first.numbers(), [1, 2]);
+    assert_eq!(first.numbers(), [1, 2, 3], "that it was added is the first line");
     say(&lab[0], "two", "three");
     first.until("\"three\"");
     let last = first.ids().pop().unwrap();
-    assert!(last.starts_with("3-"), "{last}");
-    assert_eq!(Stream::open(&lab[0], "?tail=2", "").until("\"three\"").numbers(), [2, 3]);
+    assert!(last.starts_with("4-"), "{last}");
+    assert_eq!(Stream::open(&lab[0], "?tail=2", "").until("\"three\"").numbers(), [3, 4]);
     lab[0].kill();
     lab[0].start();
     say(&lab[0], "three", "four\nfive");
     // The header beats the query, and a tail is for a first connection.
     let mut next = Stream::open(&lab[0], "?after=1&tail=1", &format!("Last-Event-ID: {last}\r\n"));
     next.until("\"five\"");
-    assert_eq!(next.numbers(), [4, 5], "no gap, nothing twice");
+    assert_eq!(next.numbers(), [5, 6], "no gap, nothing twice");
     // What never was.
     let mut ahead = Stream::open(&lab[0], "?after=99", "");
     ahead.until("resync");
-    assert_eq!(ahead.numbers(), [5]);
+    assert_eq!(ahead.numbers(), [6]);
     let mut other = Stream::open(&lab[0], "?after=4-ffffffff.1", "");
     other.until("\"five\"");
     assert!(other.got.contains("resync"), "{}", other.got);
-    assert_eq!(other.numbers(), [0, 1, 2, 3, 4, 5], "all of this log");
+    assert_eq!(other.numbers(), [0, 1, 2, 3, 4, 5, 6], "all of this log");
     assert_eq!(lab[0].stop(), 0, "{}", lab[0].log());
     next.until_end();
     // Its lines are there after a clean end as well.
     lab[0].start();
-    assert_eq!(log(&lab[0], "")["newest"], 5);
+    assert_eq!(log(&lab[0], "")["newest"], 6);
 }
 
 #[test]
@@ -205,11 +206,11 @@ fn the_command_line_follows_a_log_through_a_restart_and_ends_with_ctrl_c() {
         .stdout(fs::File::create(&out).unwrap())
         .spawn()
         .unwrap();
-    poll("the first line", || !lab.lines("followed").is_empty());
+    poll("the first lines", || lab.lines("followed").len() == 2);
     lab[0].stop();
     lab[0].start();
     say(&lab[0], "two", "two");
-    poll("the second line", || lab.lines("followed").len() == 2);
+    poll("the next line", || lab.lines("followed").len() == 3);
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(follow.id() as i32).unwrap(),
         rustix::process::Signal::INT,
@@ -219,7 +220,7 @@ fn the_command_line_follows_a_log_through_a_restart_and_ends_with_ctrl_c() {
     let lines: Vec<Value> = lab.lines("followed").iter().map(|l| serde_json::from_str(l).unwrap()).collect();
     let seen: Vec<(i64, &str)> =
         lines.iter().map(|l| (l["seq"].as_i64().unwrap(), l["text"].as_str().unwrap())).collect();
-    assert_eq!(seen, [(1, "one"), (2, "two")]);
+    assert_eq!(seen, [(1, "added, by the owner"), (2, "one"), (3, "two")]);
 }
 
 /// `status` says this of the log, the daemon has warned, and the log says it where it begins.
@@ -280,6 +281,7 @@ fn a_log_that_is_lost_or_damaged_while_a_session_works_is_begun_anew_and_the_wor
         let before = log(home, "limit=1");
         let mut stream =
             Stream::open(home, &format!("?after={}-{}", before["newest"], before["log"].as_str().unwrap()), "");
+        stream.until("text/event-stream");
         let path = home.state.join("log.db");
         match damage {
             "pages" => {
@@ -348,7 +350,7 @@ fn run(program: &str, args: &[&str]) -> Result<(), String> {
 #[test]
 fn while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait() {
     let test = "while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait";
-    for (how, back, part) in [("size=1m", "size=64m", "disk is full"), ("ro", "rw", "Read-only file system")] {
+    for (how, back, part) in [("size=1m", "size=64m", "disk is full"), ("ro", "rw,size=64m", "Read-only file system")] {
         let mut lab = Lab::idle(&["homeserver"]);
         // The log alone is on a disk of its own.
         let disk = match Disk::of(&lab.path("disk"), "1m") {
@@ -366,6 +368,7 @@ fn while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait() {
         say(&lab[0], "two", "1");
         disk.remount(back);
         poll("it is well again", || lab[0].get("/v1/status").json()["warnings"].is_null());
+        poll("what waited is written", || texts(&log(&lab[0], "")).iter().any(|t| t.contains("lost here")));
         say(&lab[0], "three", "2");
         until_said(&lab[0], "done 2");
         // Each line is there, or counted where it is missing.
@@ -382,7 +385,8 @@ fn while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait() {
                 };
             }
         }
-        assert_eq!(lines, 8_000 + 1 + 2 + 3, "{how}");
+        // That it was added is a line, too.
+        assert_eq!(lines, 1 + 8_000 + 1 + 2 + 3, "{how}");
         lab[0].kill();
     }
 }

@@ -28,6 +28,7 @@ mod killed;
 mod lab;
 mod life;
 mod lines;
+mod log;
 mod machine;
 mod model;
 mod prompts;

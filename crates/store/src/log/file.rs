@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
+use crate::StoreError;
+
 /// The version of the tables that this program writes.
 const SCHEMA: i64 = 2;
 /// Damaged logs that are left beside the log, the newest: a person may get something out of one.
@@ -19,7 +21,7 @@ pub(super) const NAME: &str = "log.db";
 const BUSY_MS: u64 = 2_000;
 
 /// `words` is searched by words and by their beginnings, without regard to case or accents. Beginnings
-/// of two to four letters have an index of their own: many words have them. It keeps no text: so the
+/// of two and three letters have an index of their own: many words have them. It keeps no text: so the
 /// space of lines that go is free again soon.
 const TABLES: &str = r#"
 CREATE TABLE log (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL);
@@ -27,7 +29,7 @@ INSERT INTO log VALUES (1, lower(hex(randomblob(4))));
 CREATE TABLE session (uid INTEGER PRIMARY KEY, first INTEGER NOT NULL, next INTEGER NOT NULL,
     bytes INTEGER NOT NULL, gone INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE line (no INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, task TEXT, text TEXT NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4',
+CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3',
     tokenize = 'unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE term USING fts5vocab (words, instance);
 INSERT INTO words (words, rank) VALUES ('automerge', 0);
@@ -75,7 +77,10 @@ pub(super) fn open(path: &Path) -> Result<Open, Trouble> {
         Ok(of) if !of.is_file() => return Err(Trouble::Damaged("something else is in its place".into())),
         _ => {}
     }
-    crate::write::private(path).map_err(|e| Trouble::Away(e.to_string()))?;
+    crate::write::private(path).map_err(|e| match e {
+        StoreError::Directory { why, .. } => Trouble::Away(why),
+        other => Trouble::Away(other.to_string()),
+    })?;
     let mut db = Connection::open(path).map_err(sort)?;
     db.busy_timeout(std::time::Duration::from_millis(BUSY_MS)).map_err(sort)?;
     db.pragma_update(None, "journal_mode", "WAL").map_err(sort)?;

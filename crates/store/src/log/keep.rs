@@ -12,9 +12,9 @@ use super::{BYTES, LogBounds, LogLine, row_of};
 const GO_FOR_ONE: usize = 2;
 /// … and those that go besides, of each piece.
 const GO: usize = 16;
-/// Pages of the search's index that one commit puts together: more than it makes, so that they never
-/// pile up and have to be put together at once.
-const MERGE_PAGES: i64 = 16;
+/// Pages of the search's index that one commit puts together: more than it makes of each of its levels,
+/// so that they never pile up and have to be put together at once.
+const MERGE_PAGES: i64 = 8;
 
 /// The lines of a session that are kept: from `first` to before `next`.
 #[derive(Clone, Copy, Debug, Default)]

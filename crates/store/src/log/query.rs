@@ -12,7 +12,7 @@ const MAX_WORDS: usize = 20;
 /// Words that begin like a given one and are looked for one by one; more are gone through all.
 const MAX_BEGINNINGS: usize = 64;
 /// Beginnings of so many letters have an index of their own (`file`, `prefix`).
-const INDEXED: std::ops::RangeInclusive<usize> = 2..=4;
+const INDEXED: std::ops::RangeInclusive<usize> = 2..=3;
 
 /// A piece of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -100,7 +100,7 @@ impl LogWriter {
         }
         let missed = self.shared.take(session);
         let before = self.shared.waiting.fetch_add(bytes, Ordering::AcqRel);
-        let fits = before + bytes <= WAITING_BYTES;
+        let fits = before.saturating_add(bytes) <= WAITING_BYTES;
         if !fits || self.queue.try_send(Item::Line(line, missed)).is_err() {
             self.shared.waiting.fetch_sub(bytes, Ordering::AcqRel);
             if missed.lines > 0 {
@@ -275,9 +275,11 @@ impl Thread {
     fn work(&mut self) {
         if self.waiting.is_empty() && self.shared.has_missed() {
             // Of sessions that say nothing more.
-            let lost = self.shared.take_all();
-            self.waiting
-                .extend(lost.into_iter().map(|(session, missed)| Item::Line(note(session, missed), Missed::default())));
+            for (session, missed) in self.shared.take_all() {
+                let line = note(session, missed);
+                self.shared.waiting.fetch_add(line.text.len(), Ordering::AcqRel);
+                self.waiting.push(Item::Line(line, Missed::default()));
+            }
         }
         let found = self.waiting.iter().find_map(|item| match item {
             Item::Damaged(generation, why) if *generation == self.shared.generation.load(Ordering::Acquire) => {

@@ -56,6 +56,14 @@ impl Log {
         self.writer.add(line(session, text));
     }
 
+    /// As many lines as find room at once.
+    pub(super) fn fill_some(&self, session: i64, lines: usize) {
+        for n in 0..lines {
+            self.add(session, &format!("line {n}"));
+        }
+        self.writer.flush(SOON);
+    }
+
     /// Many lines; none finds the queue full.
     pub(super) fn fill(&self, session: i64, lines: usize, mut text: impl FnMut(usize) -> String) {
         for n in 0..lines {

@@ -182,8 +182,11 @@ fn while_the_file_is_away_lines_wait_and_what_finds_no_room_is_said_where_it_is_
     assert_eq!(next, lines);
     // A session that says nothing more has its note as well.
     until("the other's is said", || log.texts(2).last().is_some_and(|t| t.contains("lost here")));
+    // There is as much room as before.
+    log.fill_some(3, 4_000);
     assert_eq!(log.writer.health().away, None);
     assert_eq!(log.writer.dropped(), lost);
+    assert_eq!(log.texts(3).len(), 4_000);
 }
 
 #[test]

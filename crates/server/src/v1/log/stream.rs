@@ -25,6 +25,8 @@ use crate::v1::sessions::row;
 
 /// Without a word for so long, a sign of life (see `events`).
 const ALIVE: Duration = Duration::from_secs(15);
+/// Between two looks at a log that cannot be read.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Lines read at once.
 const PAGE: usize = 200;
 /// Where a reader that was cut off says what it has.
@@ -155,8 +157,11 @@ impl Reading {
         let page = match self.app.engine.log_page(self.session, place, PAGE).await {
             Ok(page) => page,
             Err(error) => {
-                tracing::debug!(%error, "a session's stream ends: its log cannot be read");
-                return None;
+                tracing::debug!(%error, "a session's log cannot be read for a stream: it is tried again");
+                return tokio::select! {
+                    () = tokio::time::sleep(AGAIN) => self.is_there().await.then(|| sse::comment("still here")),
+                    () = self.app.shutdown.cancelled() => None,
+                };
             }
         };
         let mut out = Vec::new();
