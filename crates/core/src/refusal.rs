@@ -24,6 +24,10 @@ pub enum Refusal {
         "there is already a session '{name}' on this machine: choose another name, or remove it with: session remove {name}"
     )]
     NameTaken { name: String },
+    #[error(
+        "there is a session '{name}' now: give it another name first (session rename {name} OTHER), then bring the old one back"
+    )]
+    NameInUse { name: String },
     #[error("no session '{name}' on {machine}{hint}")]
     NoSession { name: String, machine: String, hint: String },
     #[error("no task '{id}' here")]
@@ -97,7 +101,7 @@ pub enum Refusal {
     #[error("this machine has {sessions} sessions, the limit: remove some first")]
     TooManySessions { sessions: usize },
     #[error(
-        "session '{name}' runs a command for each task and takes no messages of a person: use: a2a send {name} TEXT"
+        "session '{name}' runs a command for each task and has no conversation: give it a task with: a2a send {name} TEXT"
     )]
     NoConversation { name: String },
     #[error(
@@ -164,6 +168,7 @@ impl Refusal {
             | BadWord { .. } => Kind::User,
             NoSession { .. } | NoTask { .. } | NoAsk { .. } | NoPrompt { .. } => Kind::NotFound,
             NameTaken { .. }
+            | NameInUse { .. }
             | OtherText { .. }
             | IdOfAnother { .. }
             | LongGone { .. }

@@ -24,6 +24,16 @@ pub struct Conversation {
 }
 
 impl Engine {
+    /// The session of this machine that has a conversation, if one has.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn session_with(&self, conversation: &str) -> Result<Option<String>, EngineError> {
+        let rows = self.read(|r| r.sessions()).await?;
+        let has = |r: &shrooms_store::SessionRow| r.lane.conversation_id(&self.0.incarnation) == conversation;
+        Ok(rows.into_iter().find(|r| has(r)).map(|r| r.session.name))
+    }
+
     /// Claude Code's, the newest `limit`.
     ///
     /// # Errors

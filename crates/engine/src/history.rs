@@ -20,9 +20,9 @@ impl Engine {
         before: Option<String>,
         limit: usize,
     ) -> Result<History, EngineError> {
-        let (Harness::Claude { .. }, Some(conversation)) = (&row.session.harness, row.lane.conversation.clone()) else {
-            return Ok(History::default());
-        };
+        let Harness::Claude { .. } = &row.session.harness else { return Ok(History::default()) };
+        // Also one that the session has, and has not been started in yet.
+        let conversation = row.lane.conversation_id(&self.0.incarnation);
         let Some(dir) = self.0.harnesses.claude_dir.clone() else { return Ok(History::default()) };
         let read = move || {
             let read = claude::conversation_file(&dir, &conversation).and_then(|file| match file {

@@ -48,7 +48,9 @@ pub async fn make(
     let text = |path: &Path| path.to_str().map(str::to_string).ok_or("a path is no text in UTF-8".to_string());
     let (repo, at) = (text(&top)?, text(&path)?);
     if path.exists() {
-        return Err(format!("there is one at {at} already: remove it with: git -C {repo} worktree remove {at}"));
+        return Err(format!(
+            "there is one at {at}, perhaps of a session that was removed (session undo-remove {name}): choose another name, or give its work up with: git -C {repo} worktree remove {at}"
+        ));
     }
     if let Some(parent) = path.parent() {
         tokio::fs::create_dir_all(parent).await.map_err(|e| format!("{}: {e}", parent.display()))?;
@@ -63,7 +65,8 @@ pub async fn make(
         false => run(&git, &["worktree", "add", "--", &at, &branch], &top).await,
     };
     let inside = dir.strip_prefix(&top).unwrap_or(Path::new("")).to_path_buf();
-    let made_at = Made { row: Worktree { repo, branch }, dir: path.join(inside), path, git, fresh };
+    let dir = if inside.as_os_str().is_empty() { path.clone() } else { path.join(inside) };
+    let made_at = Made { row: Worktree { repo, branch }, dir, path, git, fresh };
     match made {
         Ok(_) if made_at.dir.is_dir() => Ok(made_at),
         Ok(_) => {

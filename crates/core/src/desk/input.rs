@@ -380,6 +380,8 @@ pub enum TurnFact {
     LongCall { name: String },
     /// The beginning of its conversation was replaced by a summary.
     Compacted,
+    /// Its last turn failed, and why; `None`: it did not.
+    Failed { why: Option<String> },
     /// It works; also when nobody asked it to.
     Busy,
     /// Its turn is over, with what it said last, and what it cost.

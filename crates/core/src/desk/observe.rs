@@ -53,6 +53,12 @@ impl Desk {
                 self.event(now, EventKind::Session, Some(&session), None, "long-call", &what);
             }
             TurnFact::Compacted => self.edit_lane(turn.lane, |l| l.recap = true),
+            TurnFact::Failed { why } => {
+                let why = why.map(|why| crate::text::first_line(&why, 200));
+                if self.lanes.get(turn.lane).is_some_and(|l| l.failed != why) {
+                    self.edit_lane(turn.lane, |l| l.failed = why);
+                }
+            }
             TurnFact::Busy => self.busy(now, &turn),
             TurnFact::Idle { words, spent } => self.idle(now, &turn, &words, spent),
             TurnFact::Left { used } => self.left(now, &turn, &used),

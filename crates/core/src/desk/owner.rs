@@ -7,7 +7,7 @@ use crate::id::{LaneNo, SessionUid, TaskNo};
 use crate::name::check_session_name;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
-use crate::row::{Ending, EventKind, Gate, Session, SessionSet, SessionState, Task};
+use crate::row::{Ending, EventKind, Gate, Harness, Session, SessionSet, SessionState, Task};
 use crate::text::Text;
 use crate::time::Now;
 
@@ -138,7 +138,7 @@ impl Desk {
     ) -> Result<Done, Refusal> {
         self.owners_only(by, "bringing back a session")?;
         if self.session_by_name(name).is_some() {
-            return Err(Refusal::NameTaken { name: name.to_string() });
+            return Err(Refusal::NameInUse { name: name.to_string() });
         }
         let found = loaded.removed.clone();
         let kept = |s: &Session| s.removed.is_some() && s.may_come_back(now);
@@ -166,6 +166,9 @@ impl Desk {
     ) -> Result<Done, Refusal> {
         self.owners_only(by, "a new conversation")?;
         let session = self.find_session(name)?;
+        if matches!(session.harness, Harness::Command { takes_turns: false, .. }) {
+            return Err(Refusal::NoConversation { name: session.name.clone() });
+        }
         self.refuse_attached(&session)?;
         let open: Vec<Arc<Task>> = self.begun(session.lane);
         if !open.is_empty() && !cancel {

@@ -35,6 +35,7 @@ impl Desk {
             run.into_iter().flat_map(|run| self.prompts_of(run)).filter(|p| p.open()).cloned().collect();
         for prompt in open {
             if set.auto_approve == Some(true) && matches!(prompt.about, About::Permission { needs_person: false, .. }) {
+                self.line(prompt.session, format!("prompt {}: allowed, by {AUTO}", prompt.no.0));
                 self.decide_prompt(now, &prompt, PromptAnswer::Allow { always: Vec::new() }, AUTO);
             }
             if set.prompt_timeout.is_some() {

@@ -50,6 +50,10 @@ impl Desk {
             Asked::Questions(questions) => About::Questions(questions),
         };
         let no = PromptNo(self.next());
+        if let PromptState::Answered { answer, by } = &state {
+            let word = if matches!(answer, PromptAnswer::Deny { .. }) { "denied" } else { "allowed" };
+            self.line(run.session, format!("prompt {}: {word}, by {by}", no.0));
+        }
         self.insert_prompt(Prompt {
             no,
             session: run.session,
@@ -115,6 +119,12 @@ impl Desk {
             return Err(Refusal::PromptOver { id: no.0, how: how(&prompt) });
         }
         fits(&prompt, &answer)?;
+        let word = match &answer {
+            PromptAnswer::Allow { .. } => "allowed",
+            PromptAnswer::Deny { .. } => "denied",
+            PromptAnswer::Answers(_) => "answered",
+        };
+        self.line_by(prompt.session, &format!("prompt {}: {word}", no.0), by);
         let by = self.sender(by, None).label;
         self.edit_prompt(no, |p| p.state = PromptState::Answered { answer, by });
         self.prompt_event(now, no);

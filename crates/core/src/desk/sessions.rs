@@ -42,6 +42,7 @@ impl Desk {
             used: conversation.is_some(),
             adopted: conversation,
             noted: None,
+            failed: None,
             recap: false,
             renew: false,
             limited: None,

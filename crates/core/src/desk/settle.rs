@@ -91,6 +91,8 @@ impl Desk {
         let session = self.sessions.get(run.session).cloned();
         let name = session.as_ref().map(|s| s.name.clone()).unwrap_or_default();
         let last = exit.map(|e| e.words.as_str().trim().to_string()).unwrap_or_default();
+        let said = if last.is_empty() { String::new() } else { format!(": {}", crate::text::cut(&last, 500)) };
+        self.line(run.session, format!("its program ended by itself{said}"));
         self.event(now, EventKind::Session, Some(&name), None, "crashed", &last);
         if crashes < CRASHES {
             return;

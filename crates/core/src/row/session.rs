@@ -253,6 +253,9 @@ pub struct Lane {
     /// Served times (ms) at which its program ended by itself, the newest three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<i64>,
+    /// Why its last turn failed, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// Why it waits, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub waits_for: String,
@@ -272,6 +275,7 @@ impl Lane {
         self.conversation = None;
         self.adopted = None;
         self.noted = None;
+        self.failed = None;
         self.used = false;
         self.context = Context::default();
         self.renew = false;

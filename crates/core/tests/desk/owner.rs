@@ -148,7 +148,7 @@ rules! {
         trace c#1 landed yes
         session undo q                          -> refused 'no session'
         session undo c by @laptop               -> session c ready
-        session undo c                          -> refused 'already a session'
+        session undo c                          -> refused 'there is a session 'c' now'
         send c m1 'look'                        -> again c:m1 canceled 'canceled: the session 'c' was removed'
         send c m2 'next'                        -> c:m2 submitted, its program starts, written
         session remove c

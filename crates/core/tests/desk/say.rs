@@ -30,7 +30,7 @@ rules! {
     a_person_speaks_to_a_conversation_and_no_session_in_a_persons_place "
         session add c claude
         session add t
-        say t s1 'hello'                        -> refused 'takes no messages of a person'
+        say t s1 'hello'                        -> refused 'has no conversation'
         say c s1 'hello' by t                   -> refused 'is the owner's to do'
         say q s1 'hello'                        -> refused 'no session 'q''
         say c s1 ''                             -> refused 'has no text'

@@ -50,6 +50,7 @@ fn code(refusal: &Refusal) -> ErrorCode {
         | Refusal::BadAgent { .. }
         | Refusal::BadTaskRef { .. }
         | Refusal::NameTaken { .. }
+        | Refusal::NameInUse { .. }
         | Refusal::NoSession { .. }
         | Refusal::NoAsk { .. }
         | Refusal::NothingRuns { .. }

@@ -16,6 +16,7 @@ mod restart;
 mod say;
 mod search;
 mod set;
+mod show;
 mod start;
 mod stop;
 mod undo_remove;
@@ -31,6 +32,7 @@ use crate::report::{self, Exit, Failure};
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     List(list::Args),
+    Show(show::Args),
     Add(add::Args),
     Say(say::Args),
     Log(log::Args),
@@ -52,6 +54,7 @@ pub enum Verb {
 pub async fn run(verb: Verb, context: &Context) -> Result<Exit, Failure> {
     match verb {
         Verb::List(args) => list::run(args, context).await,
+        Verb::Show(args) => show::run(args, context).await,
         Verb::Add(args) => add::run(args, context).await,
         Verb::Say(args) => say::run(args, context).await,
         Verb::Log(args) => log::run(args, context).await,
@@ -80,7 +83,7 @@ fn name(text: &str) -> Result<String, Refusal> {
 fn show(answer: &Value, context: &Context) -> Result<Exit, Failure> {
     let session: Session = api::read(answer)?;
     context.out.show(answer, |_| line(&session))?;
-    for note in session.warning.iter().chain(&session.notes) {
+    for note in &session.notes {
         report::note(note);
     }
     Ok(Exit::Done)

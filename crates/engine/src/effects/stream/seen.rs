@@ -36,6 +36,8 @@ pub(super) struct Seen {
     conversation: Option<String>,
     /// What a conversation that this run begins is begun with about itself.
     noted: Option<String>,
+    /// Why its last turn failed, as the desk was told.
+    failed: Option<Option<String>>,
     task: Option<Arc<Task>>,
     /// What its model says from here on is another message of it.
     said_one: bool,
@@ -54,6 +56,7 @@ impl Seen {
             tools: BTreeMap::new(),
             conversation: None,
             noted,
+            failed: None,
             task: None,
             said_one: false,
             count,
@@ -242,6 +245,11 @@ impl Seen {
         self.works = false;
         self.tools.clear();
         let spent = self.count.turn_ended(&end, self.inner.clock.wall());
+        let failed = end.why.clone().filter(|_| !end.ok && !end.interrupted);
+        if self.failed != Some(failed.clone()) {
+            self.failed = Some(failed.clone());
+            self.tell(TurnFact::Failed { why: failed }).await;
+        }
         let words = match (end.ok, &end.why) {
             (true, _) => end.text,
             (false, why) => {

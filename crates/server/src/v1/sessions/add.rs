@@ -87,6 +87,9 @@ async fn made(app: &App, by: Principal, mut new: New) -> Result<Added, Problem> 
     fits(&new, kind)?;
     let set = new.set(app)?;
     if let Some(id) = new.resume.clone() {
+        if let Some(name) = app.engine.session_with(&id).await? {
+            return Err(Refusal::ConversationTaken { id, name }.into());
+        }
         let found = kept(app, &id).await?;
         if let Some(pid) = found.open {
             return Err(Problem::new(

@@ -32,8 +32,9 @@ fn warning(all: &[String], name: &str) -> Option<String> {
     let others: Vec<&str> = all.iter().map(String::as_str).filter(|other| *other != name).collect();
     let (named, more) = (others.get(..NAMED).unwrap_or(&others), others.len().saturating_sub(NAMED));
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let work = if others.len() == 1 { "works" } else { "work" };
     (!others.is_empty()).then(|| {
-        format!("{}{more} works in the same directory: what one changes, the other finds changed", named.join(", "))
+        format!("{}{more} {work} in the same directory: what one changes, another finds changed", named.join(", "))
     })
 }
 
@@ -46,10 +47,10 @@ mod tests {
         let all = |names: &str| names.split(' ').map(str::to_string).collect::<Vec<_>>();
         for (names, want) in [
             ("a", None),
-            ("a b", Some("b works in the same directory: what one changes, the other finds changed")),
+            ("a b", Some("b works in the same directory: what one changes, another finds changed")),
             (
                 "a b c d e",
-                Some("b, c, d and 1 more works in the same directory: what one changes, the other finds changed"),
+                Some("b, c, d and 1 more work in the same directory: what one changes, another finds changed"),
             ),
         ] {
             assert_eq!(warning(&all(names), "a").as_deref(), want, "{names}");

@@ -105,7 +105,8 @@ impl Session {
             (_, Some(until)) => Some(format!("its account is at its limit until {}", refusal::when(until))),
             _ if over => Some("its daily spend cap is reached".to_string()),
             _ if machine_over => Some("the machine's daily spend cap is reached".to_string()),
-            _ => Some(row.lane.waits_for.clone()).filter(|w| !w.is_empty()),
+            _ if !row.lane.waits_for.is_empty() => Some(row.lane.waits_for.clone()),
+            _ => row.lane.failed.as_ref().map(|why| format!("its last turn failed: {why}")),
         };
         let since = |wall| format!("to a terminal since {}", refusal::when(wall));
         let attached = row.session.attached.as_ref().map(|a| since(a.since.wall));
@@ -195,6 +196,7 @@ mod tests {
                     conversation: None,
                     adopted: None,
                     noted: None,
+                    failed: None,
                     used: false,
                     renew: false,
                     limited: None,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::given::Given;
 use crate::context::Context;
 use crate::env::absolute;
-use crate::report::{Exit, Failure};
+use crate::report::{self, Exit, Failure};
 
 /// Add a session: an agent that others can ask, Claude Code or a command of yours
 #[derive(Debug, clap::Args)]
@@ -122,5 +122,10 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
         branch: args.branch.as_deref(),
         given: args.given.body(),
     };
-    super::show(&context.post("/v1/sessions", &body).await?, context)
+    let answer = context.post("/v1/sessions", &body).await?;
+    let done = super::show(&answer, context)?;
+    if let Some(warning) = answer["warning"].as_str() {
+        report::note(warning);
+    }
+    Ok(done)
 }

@@ -1,6 +1,6 @@
 //! `session attach`: a session's conversation in this terminal, for as long as its program runs here.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
 
 use serde_json::json;
@@ -31,6 +31,12 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
+    if args.more.is_empty() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(Failure::new("attaching needs a terminal").hint(format!(
+            "to say one thing without one: {} -- -p TEXT",
+            context.place.command(&format!("session attach {}", args.name))
+        )));
+    }
     let answer = context.post(&session_path(&args.name, "/attach")?, &json!({})).await?;
     let Attach { mut program, dir, env_remove, config_dir, lock } = api::read(&answer)?;
     program.extend(args.more);

@@ -17,8 +17,13 @@ pub async fn run(_args: Args, context: &Context) -> Result<Exit, Failure> {
     let answer = context.get("/v1/sessions").await?;
     let sessions: Sessions = api::read(&answer)?;
     context.out.show(&answer, |out| lines(&sessions, out))?;
+    for session in sessions.sessions.iter().filter(|_| !context.out.json) {
+        if let Some(warning) = &session.warning {
+            report::note(&format!("{}: {warning}", session.name));
+        }
+    }
     if sessions.sessions.is_empty() && !context.out.json {
-        report::note("no sessions; add one with: shrooms-agent session add NAME -- COMMAND");
+        report::note("no sessions; add one with: shrooms-agent session add NAME --harness claude, or … -- COMMAND");
     }
     Ok(Exit::Done)
 }

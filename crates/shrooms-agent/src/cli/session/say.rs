@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use crate::api::{self, Session};
 use crate::context::{Context, session_path};
 use crate::env;
-use crate::report::{Exit, Failure};
+use crate::report::{self, Exit, Failure};
 use crate::text::TextArgs;
 
 /// Say something to a session yourself (a command session takes tasks only: a2a send)
@@ -39,5 +40,12 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
     let path = session_path(&args.name, "/messages")?;
     let answer = context.post_once(&path, &Body { text: &text, id: &id }, &id).await?;
     context.out.show(&answer, |_| String::new())?;
+    // It is taken either way; who said it should know that nobody reads it now.
+    let session: Session = api::read(&context.get(&session_path(&args.name, "")?).await?)?;
+    match session.state.as_str() {
+        "stopped" => report::note(&format!("it waits until: session start {}", args.name)),
+        "attached" => report::note("it waits until the terminal gives the conversation back"),
+        _ => {}
+    }
     Ok(Exit::Done)
 }
