@@ -42,11 +42,13 @@ impl Desk {
         runs && !works && !planned && !open && !kept
     }
 
-    /// Has a program that is to be kept running started, if nothing else is about to start it.
+    /// Has a program that is to be kept running started, if it is not there.
     pub(super) fn wake_if_kept(&mut self, lane: LaneNo, session: &Session) {
         let gone = self.lanes.get(lane).is_some_and(|l| l.turn.is_none());
-        let planned = self.index.planned.get(&lane).is_some_and(|p| !p.is_empty());
-        if session.keep_running && gone && !planned {
+        // What is planned besides may not start it: it can wait for something, or come to nothing.
+        let planned = self.index.planned.get(&lane).into_iter().flatten().filter_map(|no| self.deliveries.get(*no));
+        let woken = planned.into_iter().any(|d| d.kind == DeliveryKind::Wake);
+        if session.keep_running && gone && !woken {
             self.plan_wake(lane, session);
         }
     }
