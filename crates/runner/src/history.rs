@@ -99,10 +99,11 @@ fn place(file: &File, end: u64, is_late: impl Fn(&[u8]) -> Option<bool>) -> io::
         let mut rows = Forwards::new(file, middle);
         let found = loop {
             match rows.next()? {
-                Some((start, row)) if start < to => match is_late(&row) {
-                    Some(late) => break Some((start, late)),
-                    None => {}
-                },
+                Some((start, row)) if start < to => {
+                    if let Some(late) = is_late(&row) {
+                        break Some((start, late));
+                    }
+                }
                 _ => break None,
             }
         };
