@@ -32,7 +32,7 @@ pub struct LogBounds {
     /// Lines of one session: the newest.
     pub lines: i64,
     /// Bytes of the whole log, with its indexes, as the file has them in use: over it, the session that has
-    /// most loses two of its oldest lines for each that comes.
+    /// most loses three of its oldest lines for each that comes.
     pub bytes: i64,
     /// Bytes of one line's text; a longer one is cut.
     pub line_bytes: usize,

@@ -9,12 +9,14 @@ use rusqlite::{Connection, Transaction, params};
 use super::{BYTES, LogBounds, LogLine, row_of};
 
 /// Lines that go for each that comes, where there are too many …
-const GO_FOR_ONE: usize = 2;
+const GO_FOR_ONE: usize = 3;
 /// … and those that go besides, of each piece.
 const GO: usize = 16;
-/// Pages of the search's index that one commit puts together: more than it makes of each of its levels,
-/// so that they never pile up and have to be put together at once.
-const MERGE_PAGES: i64 = 8;
+/// Pages of the search's index that one commit puts together, and as many more for each of its lines: more
+/// than it makes of each of the index's levels, so that they never pile up and have to be put together at
+/// once.
+const MERGE_PAGES: usize = 6;
+const MERGE_FOR_ONE: usize = 2;
 
 /// The lines of a session that are kept: from `first` to before `next`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +95,8 @@ impl Kept {
                 }
             }
         }
-        tx.prepare_cached("INSERT INTO words (words, rank) VALUES ('merge', ?1)")?.execute([MERGE_PAGES])?;
+        let pages = i64::try_from(MERGE_PAGES + lines.len() * MERGE_FOR_ONE).unwrap_or(i64::MAX);
+        tx.prepare_cached("INSERT INTO words (words, rank) VALUES ('merge', ?1)")?.execute([pages])?;
         tx.commit()
     }
 

@@ -10,7 +10,7 @@ use crate::report::{Exit, Failure};
 #[command(after_help = "\
 Examples:
   shrooms-agent session search 'flaky timeout'
-  shrooms-agent session search '\"exit code 1\"' --limit 200
+  shrooms-agent session search 'exit code' --limit 200
 
 Lines that hold all words, by their beginnings, without regard to case or accents; \"in quotes\" is found
 as it stands. For one session: session log NAME --search TEXT")]
