@@ -105,7 +105,7 @@ pub static SUITES: [Suite; 10] = [
     Suite {
         name: "sessions",
         about: "daemons with sessions of the real Claude Code, end to end, and what is killed there",
-        budget: Budget { full: 600, quick: None },
+        budget: Budget { full: 900, quick: None },
         steps: sessions,
     },
     Suite {

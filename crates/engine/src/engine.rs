@@ -1,8 +1,9 @@
 //! The handle that everybody else holds: asks the desk for something, reads what is committed,
 //! waits for changes. Starting it is recovery: the same rows, a new boot.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use shrooms_core::desk::{Done, Input, Place, Request};
@@ -93,6 +94,8 @@ pub(crate) struct Inner {
     pub(crate) tasks: TaskTracker,
     /// Claude Code takes an option that has its system prompt made afresh.
     pub(crate) afresh: OnceCell<bool>,
+    /// Names of sessions that are being made.
+    pub(crate) making: Mutex<BTreeSet<String>>,
     /// Trial starts that may still begin.
     pub(crate) trials: Semaphore,
     /// A terminal may have taken a conversation over.
@@ -126,6 +129,8 @@ impl Engine {
         let place = Place::new(machine.clone(), config.settings.clone());
         let open = store.open_rows()?;
         effects::tidy_all(&state, &open);
+        let used = open.sessions.iter().map(|s| s.dir.clone()).collect();
+        let unfinished = crate::worktree::undo_unfinished(state.join("worktrees"), used);
         let desk = Desk::load(place, meta.clone(), open, &clock.now());
         store.commit(&[shrooms_core::row::Change::Meta(Meta { boot, ..meta.clone() })])?;
         store.mark()?;
@@ -162,6 +167,7 @@ impl Engine {
             requests,
             tasks: TaskTracker::new(),
             afresh: OnceCell::new(),
+            making: Mutex::default(),
             trials: Semaphore::new(prove::AT_ONCE),
             attached: Notify::new(),
             draining: CancellationToken::new(),
@@ -170,6 +176,7 @@ impl Engine {
         });
         inner.spawn(&tokio::runtime::Handle::current(), follow_name(inner.clone(), machine));
         inner.spawn(&tokio::runtime::Handle::current(), terminal::watch(inner.clone()));
+        inner.spawn(&tokio::runtime::Handle::current(), unfinished);
         inner.spawn(&tokio::runtime::Handle::current(), tell_anew(inner.clone(), begun_anew));
         inner.spawn(&tokio::runtime::Handle::current(), forget_gone(inner.clone()));
         let desk_loop = DeskLoop::new(inner.clone(), desk, store, clock, request_queue, observation_queue);
@@ -197,6 +204,13 @@ impl Engine {
         };
         let done = tokio::task::spawn_blocking(work).await;
         Ok(done.map_err(|_| EngineError::Stopping)??)
+    }
+
+    /// Keeps a name for a session that is being made, until this is dropped; `None` where another is.
+    pub fn making(&self, name: &str) -> Option<Making> {
+        let mut making = self.0.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = making.insert(name.to_string());
+        free.then(|| Making { inner: self.0.clone(), name: name.to_string() })
     }
 
     /// Does something to its end, also where whoever wants it goes meanwhile.
@@ -303,6 +317,18 @@ impl Engine {
             // An error means that the desk's thread is gone, which is what is waited for.
             let _ = stopped.wait_for(|s| *s).await;
         }
+    }
+}
+
+/// The name of a session that is being made.
+pub struct Making {
+    inner: Arc<Inner>,
+    name: String,
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        self.inner.making.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
     }
 }
 

@@ -32,7 +32,7 @@ pub use clock::{Source, SystemClock};
 pub use conversations::Conversation;
 pub use crash_points::{CRASH_POINTS, STREAM_CRASH_POINTS};
 pub use effects::ask::MAX_SEQ;
-pub use engine::{Config, Engine, Harnesses};
+pub use engine::{Config, Engine, Harnesses, Making};
 pub use error::EngineError;
 pub use follow::{Behind, Follow, News};
 pub use hub::Watch;

@@ -83,6 +83,20 @@ impl LocalClient {
         self.value(http::with_json(self.request(Method::POST, path)?, body).timeout(CALL_TIMEOUT)).await
     }
 
+    /// The same for what takes its time.
+    ///
+    /// # Errors
+    /// See [`LocalError`].
+    pub async fn post_within<T: Serialize + ?Sized>(
+        &self,
+        path: &str,
+        body: &T,
+        timeout: Duration,
+    ) -> Result<Value, LocalError> {
+        let body = serde_json::to_vec(body).map_err(|error| LocalError::Broken(error.to_string()))?;
+        self.value(http::with_json(self.request(Method::POST, path)?, body).timeout(timeout)).await
+    }
+
     /// Deletes; an answer without a body is null.
     ///
     /// # Errors

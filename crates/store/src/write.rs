@@ -74,11 +74,15 @@ fn checkpoint(db: &Connection) {
 }
 
 /// Makes the file, if it is not there, and its companions the user's alone, whatever the directory is:
-/// SQLite gives new companions the file's own mode.
+/// SQLite gives new companions the file's own mode. One that is there is not opened: to close it would
+/// take the locks of this process's own connections away.
 pub(crate) fn private(path: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let broken = |e: std::io::Error| StoreError::Directory { dir: path.display().to_string(), why: e.to_string() };
-    File::options().create(true).append(true).mode(0o600).open(path).map_err(broken)?;
+    match File::options().create_new(true).append(true).mode(0o600).open(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(broken(e)),
+        _ => {}
+    }
     for end in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_os_string();
         name.push(end);

@@ -322,7 +322,9 @@ fn settings(dice: &mut Dice, mood: Mood) -> Settings {
     if dice.one_in(4) {
         settings.limits.agent_tasks_per_hour = 3 + dice.roll(4) as u32;
     }
-    settings.sessions.idle_secs = dice.pick([0, 60, 1_800]).unwrap_or_default();
+    if mood != Mood::Prompting {
+        settings.sessions.idle_secs = dice.pick([0, 60, 1_800]).unwrap_or_default();
+    }
     if mood == Mood::Quiet {
         let w = &mut settings.watchdog;
         (w.first_reminder_secs, w.ladder_secs, w.stalled_after_secs) = (60, vec![30, 30, 30, 30], 60);

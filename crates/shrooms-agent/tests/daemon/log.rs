@@ -379,7 +379,7 @@ fn while_the_logs_disk_is_full_or_read_only_sessions_go_on_and_lines_wait() {
             let Some(last) = page["lines"].as_array().unwrap().last().cloned() else { break };
             after = last["seq"].as_i64().unwrap();
             for text in texts(&page) {
-                lines += match text.strip_suffix("lost here: the log could not be written)") {
+                lines += match text.strip_suffix("lost here: they came faster than the log could be written)") {
                     Some(lost) => lost.trim_start_matches('(').split(' ').next().unwrap().parse::<i64>().unwrap(),
                     None => 1,
                 };

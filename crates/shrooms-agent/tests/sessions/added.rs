@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, poll};
 use crate::model::{rule, say};
 use crate::place::bearing;
 
@@ -152,11 +152,55 @@ fn a_session_gets_a_worktree_of_its_own_and_what_comes_to_nothing_leaves_none() 
         assert!(answer.status == 400 && answer.body.contains(want), "{}", answer.body);
     }
     assert_eq!(worktrees(&repo), 2);
+    // What a daemon that is killed was making is undone by the next one.
+    let slow = format!("#!/bin/sh\ntouch {}; sleep 5; exec cat", lab.word("smudging"));
+    fs::write(lab.path("smudge"), slow).unwrap();
+    fs::set_permissions(lab.path("smudge"), fs::Permissions::from_mode(0o755)).unwrap();
+    git(&repo, &["config", "filter.slow.smudge", &lab.word("smudge")]);
+    fs::write(repo.join(".git/info/attributes"), "*.txt filter=slow\n").unwrap();
+    let begun = std::thread::scope(|s| {
+        let adds = s.spawn(|| add(&lab, "cut", json!({})));
+        poll("it is being checked out", || lab.path("smudging").exists());
+        let pid = rustix::process::Pid::from_raw(lab[0].pid()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        adds.join()
+    });
+    assert!(begun.map_or(true, |answer| answer.status != 201), "it got no answer");
+    lab[0].kill();
+    git(&repo, &["config", "--unset", "filter.slow.smudge"]);
+    lab[0].start();
+    poll("it is undone", || worktrees(&repo) == 2 && git(&repo, &["branch"]).lines().count() == 2);
+    assert_eq!(add(&lab, "cut", json!({})).status, 201);
+    lab[0].good(&["session", "remove", "cut"]);
     // Its work outlives it, and says where it is when the name comes again.
     lab[0].good(&["session", "remove", "fix"]);
     assert!(dir.join("a.txt").exists());
     let answer = add(&lab, "fix", json!({}));
     assert!(answer.status == 400 && answer.body.contains("worktree remove"), "{}", answer.body);
+}
+
+#[test]
+fn of_two_that_are_added_at_once_one_is_and_its_worktree_is_there() {
+    let test = "of_two_that_are_added_at_once_one_is_and_its_worktree_is_there";
+    let Some(lab) = Lab::of(test, &["homeserver"]) else { return };
+    let repo = lab[0].work.clone();
+    fs::write(repo.join("a.txt"), "one\n").unwrap();
+    git(&repo, &["init", "-q", "-b", "main"]);
+    git(&repo, &["add", "."]);
+    git(&repo, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first"]);
+    for round in 0..10 {
+        let name = format!("race{round}");
+        let body = json!({"name": name, "dir": repo, "command": ["/bin/true"], "worktree": true});
+        let add = || lab[0].post("/v1/sessions", &body).status;
+        let both = std::thread::scope(|s| {
+            let other = s.spawn(add);
+            [add(), other.join().unwrap()]
+        });
+        let made = both.iter().filter(|status| **status == 201).count();
+        assert!(made == 1 && both.contains(&409), "{both:?}");
+        let dir = lab[0].session(&name)["dir"].as_str().unwrap().to_string();
+        assert!(Path::new(&dir).join("a.txt").exists(), "{dir}");
+    }
 }
 
 #[test]

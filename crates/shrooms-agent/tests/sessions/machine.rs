@@ -141,6 +141,10 @@ impl Machine {
         }
     }
 
+    pub fn pid(&self) -> i32 {
+        self.child.as_ref().unwrap().id() as i32
+    }
+
     /// Whether the daemon is not there, or has ended by itself (a crash point).
     pub fn has_ended(&mut self) -> bool {
         let ended = self.child.as_mut().is_none_or(|c| c.try_wait().unwrap().is_some());

@@ -61,13 +61,42 @@ pub(super) struct Open {
     pub(super) db: Connection,
     /// Device and number of the file, by which it is known again.
     file: (u64, u64),
+    /// The same of its journal, as soon as there is one.
+    journal: Option<(u64, u64)>,
 }
 
 impl Open {
     /// Whether its file is still the one in its place.
     pub(super) fn is_there(&self, path: &Path) -> bool {
-        std::fs::metadata(path).is_ok_and(|of| (of.dev(), of.ino()) == self.file)
+        number(path) == Some(self.file)
     }
+
+    /// Whether its journal is no longer the one that is written to: somebody removed it. What is in it is
+    /// moved into the file then, as far as that can be done.
+    ///
+    /// # Errors
+    /// It cannot: to be asked again.
+    pub(super) fn lost_journal(&mut self, path: &Path) -> rusqlite::Result<bool> {
+        let now = number(&journal(path));
+        let lost = self.journal.is_some() && now != self.journal;
+        if lost {
+            self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| match r.get::<_, i64>(0)? {
+                0 => Ok(()),
+                _ => Err(rusqlite::Error::QueryReturnedNoRows),
+            })?;
+        } else {
+            self.journal = now;
+        }
+        Ok(lost)
+    }
+}
+
+fn number(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|of| (of.dev(), of.ino()))
+}
+
+fn journal(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}-wal", path.display()))
 }
 
 /// Opens the log, or makes it.
@@ -95,7 +124,7 @@ pub(super) fn open(path: &Path) -> Result<Open, Trouble> {
         trouble => trouble,
     })?;
     let of = std::fs::metadata(path).map_err(|e| Trouble::Away(e.to_string()))?;
-    Ok(Open { db, file: (of.dev(), of.ino()) })
+    Ok(Open { db, file: (of.dev(), of.ino()), journal: None })
 }
 
 fn prepare(db: &mut Connection) -> Result<(), Trouble> {

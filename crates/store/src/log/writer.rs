@@ -210,9 +210,22 @@ impl Thread {
 
     /// Opens the file where it is not open, or not in its place any more; whether it can be written.
     fn is_ready(&mut self) -> bool {
-        if let Some((open, _)) = &self.open {
+        if let Some((open, _)) = &mut self.open {
             if open.is_there(&self.path) {
-                return true;
+                return match open.lost_journal(&self.path) {
+                    Ok(false) => true,
+                    Ok(true) => {
+                        tracing::warn!(
+                            "somebody removed the journal of the session log: what was in it is in the file"
+                        );
+                        self.open = None;
+                        self.begin(None)
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "the journal of the session log is gone, and is in use");
+                        false
+                    }
+                };
             }
             self.open = None;
             return self.begin(Some("it was deleted, or something else was put into its place".into()));
@@ -382,6 +395,6 @@ impl Thread {
 /// Says in a session's log that lines are missing there.
 fn note(session: i64, missed: Missed) -> LogLine {
     let s = if missed.lines == 1 { "line was" } else { "lines were" };
-    let text = format!("({} {s} lost here: the log could not be written)", missed.lines);
+    let text = format!("({} {s} lost here: they came faster than the log could be written)", missed.lines);
     LogLine { seq: 0, session, at: missed.at, kind: "note", task: None, text }
 }

@@ -174,7 +174,7 @@ fn while_the_file_is_away_lines_wait_and_what_finds_no_room_is_said_where_it_is_
             None if text == "after" => assert_eq!(next, lines),
             None => {
                 let (count, rest) = text.trim_start_matches('(').split_once(' ').unwrap();
-                assert!(rest.ends_with("lost here: the log could not be written)"), "{text}");
+                assert!(rest.ends_with("lost here: they came faster than the log could be written)"), "{text}");
                 next += count.parse::<usize>().unwrap();
             }
         }
@@ -231,4 +231,60 @@ fn the_newest_lines_of_a_log_of_the_first_version_are_handed_on() {
     assert_eq!(log.reader.search(&[2], "kopfe", 5, &Default::default()).unwrap().len(), 1);
     assert_eq!(log.reader.search(&[1], "\"line 700\"", 5, &Default::default()).unwrap()[0].seq, 200);
     assert!(asides(dir.path()).is_empty());
+}
+
+#[test]
+fn a_journal_that_somebody_removes_costs_no_line_and_no_number_is_given_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.db");
+    {
+        let log = Log::open(dir.path());
+        log.fill(1, 5, |n| format!("line {n}"));
+        log.writer.flush(SOON);
+        // A reader has it open as well.
+        assert_eq!(log.texts(1).len(), 5);
+        for end in ["-wal", "-shm"] {
+            fs::remove_file(format!("{}{end}", path.display())).unwrap();
+        }
+        log.fill(1, 5, |n| format!("later {n}"));
+        log.writer.flush(SOON);
+        assert_eq!(log.texts(1).len(), 10);
+        assert_eq!(log.writer.health().anew, None, "nothing was lost");
+    }
+    let log = Log::open(dir.path());
+    assert_eq!(log.texts(1).len(), 10);
+    log.add(1, "the eleventh");
+    log.writer.flush(SOON);
+    let page = log.reader.page(1, LogPlace::End, 1).unwrap();
+    assert_eq!((page.lines[0].seq, page.newest), (11, 11));
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "what another process does to the file is what is tested")]
+fn a_log_that_could_not_be_written_for_a_while_keeps_its_locks() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.db");
+    {
+        let log = Log::open(dir.path());
+        log.fill(1, 5, |n| format!("line {n}"));
+        log.writer.flush(SOON);
+        assert_eq!(log.texts(1).len(), 5);
+        // Another process holds it for longer than the log waits.
+        let hold = "import sqlite3, sys, time; d = sqlite3.connect(sys.argv[1], isolation_level=None); \
+                    d.execute('begin immediate'); time.sleep(3); d.execute('rollback'); d.close()";
+        let mut other = std::process::Command::new("python3").args(["-c", hold]).arg(&path).spawn().unwrap();
+        until("it is away", || {
+            log.add(1, "meanwhile");
+            log.writer.health().away.is_some()
+        });
+        assert!(other.wait().unwrap().success());
+        until("it is written again", || log.writer.health().away.is_none());
+        // One that only looks takes nothing away when it goes.
+        let look = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); print(d.execute('select count(*) from line').fetchone())";
+        assert!(std::process::Command::new("python3").args(["-c", look]).arg(&path).status().unwrap().success());
+        log.add(1, "the last");
+        log.writer.flush(SOON);
+        assert_eq!(log.texts(1).last().unwrap(), "the last");
+    }
+    assert_eq!(Log::open(dir.path()).texts(1).last().unwrap(), "the last");
 }

@@ -29,7 +29,8 @@ impl Sim {
             Mood::Quiet if self.dice.one_in(2) => Behaviour::Silent,
             _ => behaves,
         };
-        let keep = stays && self.dice.one_in(4);
+        // Where much is asked of people, what holds it up would not be reached.
+        let keep = stays && self.mood != Mood::Prompting && self.dice.one_in(4);
         let set = SessionSet { keep_running: keep.then_some(true), ..SessionSet::default() };
         let new = NewSession { set, ..NewSession::new(name, harness, "/tmp") };
         let add = Request::AddSession { by: Principal::Owner, new: Box::new(new) };
@@ -115,8 +116,8 @@ impl Sim {
                 let to = self.dice.pick(SESSIONS).unwrap().to_string();
                 Request::RenameSession { by, name: name.into(), to }
             }
-            // Seldom where much is asked: what they hold up would not be reached.
-            (38..41, _) if matches!(self.mood, Mood::Asking | Mood::Prompting) && !self.dice.one_in(4) => return,
+            (38..41, _) if self.mood == Mood::Prompting => return,
+            (38..41, _) if self.mood == Mood::Asking && !self.dice.one_in(4) => return,
             (38, _) if self.dice.one_in(3) => Request::RestartSession { by, name: name.into() },
             (39, _) if self.dice.one_in(4) => Request::Attach { by, name: name.into() },
             (39..41, _) => Request::Detach { by, name: name.into() },

@@ -79,6 +79,9 @@ pub(in super::super) async fn add(
 
 async fn made(app: &App, by: Principal, mut new: New) -> Result<Added, Problem> {
     check_session_name(&new.name)?;
+    let _making = app.engine.making(&new.name).ok_or_else(|| {
+        Problem::new(Kind::Conflict, format!("a session '{}' is being added at this moment", new.name))
+    })?;
     if app.engine.read(|r| r.sessions()).await?.iter().any(|r| r.session.name == new.name) {
         return Err(Refusal::NameTaken { name: new.name }.into());
     }
@@ -117,7 +120,12 @@ async fn made(app: &App, by: Principal, mut new: New) -> Result<Added, Problem> 
     let dir = tree.as_ref().map_or(dir, |t| t.dir.display().to_string());
     let kept = settled(app, by, &new, set, harness, dir, tree.as_ref().map(|t| t.row.clone())).await;
     let proven = match kept {
-        Ok(proven) => proven,
+        Ok(proven) => {
+            if let Some(tree) = tree {
+                tree.keep().await;
+            }
+            proven
+        }
         Err(problem) => {
             if let Some(tree) = tree {
                 tree.undo().await;

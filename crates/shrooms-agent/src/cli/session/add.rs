@@ -1,6 +1,7 @@
 //! `session add`: a new session on this machine.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -122,7 +123,10 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
         branch: args.branch.as_deref(),
         given: args.given.body(),
     };
-    let answer = context.post("/v1/sessions", &body).await?;
+    // A checkout of a large repository takes minutes.
+    let within = Duration::from_secs(if args.worktree { 330 } else { 30 });
+    let answer = context.client.post_within("/v1/sessions", &body, within).await;
+    let answer = answer.map_err(|error| context.failure(error))?;
     let done = super::show(&answer, context)?;
     if let Some(warning) = answer["warning"].as_str() {
         report::note(warning);

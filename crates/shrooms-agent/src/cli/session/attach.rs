@@ -31,6 +31,12 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
+    // What is said is to be said in the session's own conversation.
+    let elsewhere = ["--fork-session", "--resume", "-r", "--continue", "-c", "--session-id", "--from-pr"];
+    let leaves = |word: &&String| elsewhere.iter().any(|o| word.as_str() == *o || word.starts_with(&format!("{o}=")));
+    if let Some(word) = args.more.iter().find(leaves) {
+        return Err(Failure::new(format!("{word} would go on in another conversation: leave it out")));
+    }
     if args.more.is_empty() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Failure::new("attaching needs a terminal").hint(format!(
             "to say one thing without one: {} -- -p TEXT",

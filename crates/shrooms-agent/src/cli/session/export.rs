@@ -36,6 +36,9 @@ pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
     if let Some(file) = args.output.as_deref().filter(|file| !args.force && file.symlink_metadata().is_ok()) {
         return Err(exists(file));
     }
+    if let Some(file) = args.output.as_deref().filter(|file| file.metadata().is_ok_and(|of| !of.is_file())) {
+        return Err(Failure::new(format!("{} is no regular file: name another", file.display())));
+    }
     let mut pieces = context.client.download(&path).await.map_err(|error| context.failure(error))?;
     match &args.output {
         Some(file) => to_file(file, args.force, &mut pieces, context).await?,
