@@ -48,7 +48,10 @@ impl Desk {
         // What is planned besides may not start it: it can wait for something, or come to nothing.
         let planned = self.index.planned.get(&lane).into_iter().flatten().filter_map(|no| self.deliveries.get(*no));
         let woken = planned.into_iter().any(|d| d.kind == DeliveryKind::Wake);
-        if session.keep_running && gone && !woken {
+        // A task that is to begin on a fresh conversation starts it itself, and would have to end it first.
+        let head = self.index.queue.get(&lane).and_then(|q| q.first()).and_then(|(_, no)| self.tasks.get(*no));
+        let afresh = head.is_some_and(|t| t.fresh);
+        if session.keep_running && gone && !woken && !afresh {
             self.plan_wake(lane, session);
         }
     }

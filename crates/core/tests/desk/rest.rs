@@ -126,4 +126,19 @@ rules! {
         session new d                           -> nothing
         session undo c                          -> session c ready
     "
+
+    a_fresh_task_of_a_program_that_is_kept_running_ends_it_once_and_begins "
+        session add c claude kept
+        notneeded c
+        idle c ''
+        say c s1 'hello'
+        taken c
+        idle c ''
+        send c m1 'look' fresh                  -> c:m1 submitted, place 1; session c is stopped
+        stopped c                               -> c:m1 its program starts, written
+        taken c                                 -> c:m1 working
+        update c:m1 done 'seen'
+        idle c ''                               -> nothing
+        wait 90000                              -> nothing
+    "
 }
