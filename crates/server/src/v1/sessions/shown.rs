@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(
             shown(SessionState::Ready, None, ""),
             json!({"name": "tests", "harness": "command", "command": ["/bin/true"], "dir": "/srv", "state": "idle",
-                   "tasks_open": 2, "tasks_waiting": 1, "created": "2027-01-15T08:00:00.000Z"})
+                   "running": false, "tasks_open": 2, "tasks_waiting": 1, "created": "2027-01-15T08:00:00.000Z"})
         );
         for (state, turn, waits_for, word, why) in [
             (SessionState::Ready, Some(3), "", "working", None),
