@@ -79,9 +79,8 @@ fn checkpoint(db: &Connection) {
 pub(crate) fn private(path: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let broken = |e: std::io::Error| StoreError::Directory { dir: path.display().to_string(), why: e.to_string() };
-    match File::options().create_new(true).append(true).mode(0o600).open(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(broken(e)),
-        _ => {}
+    if !path.exists() {
+        File::options().create(true).append(true).mode(0o600).open(path).map_err(broken)?;
     }
     for end in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_os_string();

@@ -11,7 +11,7 @@ use crate::text::{MAX_TEXT, Text};
 use crate::time::Now;
 use crate::view;
 
-use super::{Desk, Done, Mutant, NewMade, Word};
+use super::{Desk, Done, Mutant, NewMade, Wake, Word};
 
 impl Desk {
     pub(super) fn find_task(&self, id: &str) -> Result<Arc<Task>, Refusal> {
@@ -248,6 +248,10 @@ impl Desk {
                     t.stopping = true;
                 });
             }
+        }
+        if task.fresh && !task.dispatched {
+            // What is not started while it waits may be now.
+            self.index.wakes.insert((now.served, Wake::Lane(task.lane)));
         }
         self.note(now, no, words.as_str());
         self.tell(now, no);

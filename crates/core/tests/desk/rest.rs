@@ -141,4 +141,16 @@ rules! {
         idle c ''                               -> nothing
         wait 90000                              -> nothing
     "
+
+    a_fresh_task_that_goes_while_it_waits_leaves_the_program_to_be_started "
+        session add c claude kept
+        notneeded c
+        idle c ''
+        session add w
+        ask q1 home/w 'x' by c
+        send c m1 'look' fresh                  -> c:m1 submitted, place 1
+        exit c 1                                -> nothing
+        wait 60                                 -> nothing
+        cancel c:m1                             -> c:m1 canceled 'canceled by the owner'; session c its program starts, written, nothing
+    "
 }
