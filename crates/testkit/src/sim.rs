@@ -322,7 +322,7 @@ fn settings(dice: &mut Dice, mood: Mood) -> Settings {
     if dice.one_in(4) {
         settings.limits.agent_tasks_per_hour = 3 + dice.roll(4) as u32;
     }
-    if mood != Mood::Prompting {
+    if !matches!(mood, Mood::Prompting | Mood::Quiet) {
         settings.sessions.idle_secs = dice.pick([0, 60, 1_800]).unwrap_or_default();
     }
     if mood == Mood::Quiet {

@@ -86,6 +86,11 @@ impl Sim {
     /// Somebody works on every task that was begun, or it waits for something that comes.
     fn check_tasks(&mut self, m: usize) {
         let store = &self.machines[m].world.store;
+        let planned = |d: &&Delivery| d.kind == DeliveryKind::Reminder && d.state == DeliveryState::Planned;
+        for no in store.deliveries.values().map(|d| &**d).filter(planned).flat_map(|d| &d.about) {
+            let blocked = store.tasks.get(no).filter(|t| t.open() && t.blocked);
+            assert!(blocked.is_none(), "a reminder is planned of what waits for its asker: {blocked:?}");
+        }
         for t in store.tasks.values().filter(|t| t.open()) {
             let prompts = store.prompts.values().filter(|p| p.open() && p.task == Some(t.no)).count();
             assert_eq!(t.prompts as usize, prompts, "prompts of {t:?}");

@@ -29,8 +29,8 @@ impl Sim {
             Mood::Quiet if self.dice.one_in(2) => Behaviour::Silent,
             _ => behaves,
         };
-        // Where much is asked of people, what holds it up would not be reached.
-        let keep = stays && self.mood != Mood::Prompting && self.dice.one_in(4);
+        // Where people are asked much, or nobody says anything, what that is about would not be reached.
+        let keep = stays && !matches!(self.mood, Mood::Prompting | Mood::Quiet) && self.dice.one_in(4);
         let set = SessionSet { keep_running: keep.then_some(true), ..SessionSet::default() };
         let new = NewSession { set, ..NewSession::new(name, harness, "/tmp") };
         let add = Request::AddSession { by: Principal::Owner, new: Box::new(new) };
@@ -116,7 +116,7 @@ impl Sim {
                 let to = self.dice.pick(SESSIONS).unwrap().to_string();
                 Request::RenameSession { by, name: name.into(), to }
             }
-            (38..41, _) if self.mood == Mood::Prompting => return,
+            (38..41, _) if matches!(self.mood, Mood::Prompting | Mood::Quiet) => return,
             (38..41, _) if self.mood == Mood::Asking && !self.dice.one_in(4) => return,
             (38, _) if self.dice.one_in(3) => Request::RestartSession { by, name: name.into() },
             (39, _) if self.dice.one_in(4) => Request::Attach { by, name: name.into() },
