@@ -4,7 +4,10 @@
 //! - [`Engine`] is the handle; `desk_loop` the one thread that owns the desk and the store's writer
 //! - `effects`: one file per thing that is done outside; `live`: what runs in this boot; `progress`: when another
 //!   machine's task is worth a look
-//! - `history`: what a harness has of a conversation
+//! - `prove`: a harness is tried before a session is made of it; `worktree`: a place of its own for one
+//! - `terminal`: who has a conversation in a terminal; `conversations`: those that began there; `history`: what a harness
+//!   has of one
+//! - `view`: what a caller does not see is not there for it
 //! - `hub`: who waits for what; `follow`: who hears all of a task; `log`: what sessions said, and who listens; `clock`: the two clocks; `wording`: what a program is given
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

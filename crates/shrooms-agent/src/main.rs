@@ -10,6 +10,7 @@ mod config;
 mod context;
 mod demo;
 mod env;
+mod following;
 mod mcp;
 mod output;
 mod report;

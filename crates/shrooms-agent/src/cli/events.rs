@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::api::{self, Event};
 use crate::context::Context;
+use crate::following;
 use crate::output::{one_line, short_time};
 use crate::report::{self, Exit, Failure};
-use crate::wait::Patience;
 
 /// Follow what changes on this machine, until Ctrl-C
 #[derive(Debug, clap::Args)]
@@ -22,35 +22,11 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, context: &Context) -> Result<Exit, Failure> {
-    let path = |after: &Option<String>| match after {
-        Some(after) => format!("/v1/events?after={after}"),
-        None => "/v1/events".to_owned(),
+    let path = |after: Option<&str>| {
+        Ok(after.map_or_else(|| "/v1/events".to_owned(), |after| format!("/v1/events?after={after}")))
     };
-    let mut after = args.after.map(|after| after.to_string());
-    let mut patience = Patience::new();
-    // Without a daemon at the start there is nothing to be patient for.
-    let mut stream = context.client.events(&path(&after)).await.map_err(|error| context.failure(error))?;
-    loop {
-        let error = match stream.next().await {
-            Ok(Some(event)) => {
-                patience.restore();
-                show(&event.data, context)?;
-                after = event.id.or(after);
-                continue;
-            }
-            // The daemon stops, perhaps only to start again.
-            Ok(None) => None,
-            Err(error) => Some(error),
-        };
-        let mut error = error.unwrap_or_else(|| shrooms_outbound::LocalError::Broken("the daemon has stopped".into()));
-        stream = loop {
-            patience.after(error).await.map_err(|error| context.failure(error))?;
-            match context.client.events(&path(&after)).await {
-                Ok(stream) => break stream,
-                Err(again) => error = again,
-            }
-        };
-    }
+    let after = args.after.map(|after| after.to_string());
+    match following::follow(context, after, path, |data| show(data, context)).await? {}
 }
 
 fn show(data: &str, context: &Context) -> Result<(), Failure> {

@@ -153,7 +153,11 @@ fn a_session_gets_a_worktree_of_its_own_and_what_comes_to_nothing_leaves_none() 
     }
     assert_eq!(worktrees(&repo), 2);
     // What a daemon that is killed was making is undone by the next one.
-    let slow = format!("#!/bin/sh\ntouch {}; sleep 5; exec cat", lab.word("smudging"));
+    let slow = format!(
+        "#!/bin/sh\ntouch {}; until [ -e {} ]; do sleep 0.05; done; exec cat",
+        lab.word("smudging"),
+        lab.word("go")
+    );
     fs::write(lab.path("smudge"), slow).unwrap();
     fs::set_permissions(lab.path("smudge"), fs::Permissions::from_mode(0o755)).unwrap();
     git(&repo, &["config", "filter.slow.smudge", &lab.word("smudge")]);
@@ -165,6 +169,8 @@ fn a_session_gets_a_worktree_of_its_own_and_what_comes_to_nothing_leaves_none() 
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         adds.join()
     });
+    // What git had started goes on until it may end.
+    lab.touch("go");
     assert!(begun.map_or(true, |answer| answer.status != 201), "it got no answer");
     lab[0].kill();
     git(&repo, &["config", "--unset", "filter.slow.smudge"]);

@@ -270,13 +270,19 @@ fn a_log_that_could_not_be_written_for_a_while_keeps_its_locks() {
         log.writer.flush(SOON);
         assert_eq!(log.texts(1).len(), 5);
         // Another process holds it for longer than the log waits.
-        let hold = "import sqlite3, sys, time; d = sqlite3.connect(sys.argv[1], isolation_level=None); \
-                    d.execute('begin immediate'); time.sleep(3); d.execute('rollback'); d.close()";
-        let mut other = std::process::Command::new("python3").args(["-c", hold]).arg(&path).spawn().unwrap();
+        let hold = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None); \
+                    d.execute('begin immediate'); sys.stdin.read(); d.execute('rollback'); d.close()";
+        let mut other = std::process::Command::new("python3")
+            .args(["-c", hold])
+            .arg(&path)
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
         until("it is away", || {
             log.add(1, "meanwhile");
             log.writer.health().away.is_some()
         });
+        // It lets go when its stdin ends.
         assert!(other.wait().unwrap().success());
         until("it is written again", || log.writer.health().away.is_none());
         // One that only looks takes nothing away when it goes.

@@ -2,13 +2,12 @@
 //! is waited for, and no line is shown twice or left out.
 
 use serde_json::Value;
-use shrooms_outbound::LocalError;
 
 use crate::api::{self, LogLine};
 use crate::context::{Context, session_path};
+use crate::following;
 use crate::output::one_line;
 use crate::report::{self, Exit, Failure};
-use crate::wait::Patience;
 
 /// Until Ctrl-C, which is how it is meant to end.
 pub async fn run(name: &str, tail: u32, context: &Context) -> Result<Exit, Failure> {
@@ -21,34 +20,11 @@ pub async fn run(name: &str, tail: u32, context: &Context) -> Result<Exit, Failu
 }
 
 async fn follow(name: &str, tail: u32, context: &Context) -> Result<Exit, Failure> {
-    let path = |id: &Option<String>| match id {
+    let path = |id: Option<&str>| match id {
         Some(id) => session_path(name, &format!("/events?after={id}")),
         None => session_path(name, &format!("/events?tail={}", tail.min(10_000))),
     };
-    let mut id: Option<String> = None;
-    let mut patience = Patience::new();
-    // Without a daemon at the start there is nothing to be patient for.
-    let mut stream = context.client.events(&path(&id)?).await.map_err(|error| context.failure(error))?;
-    loop {
-        let error = match stream.next().await {
-            Ok(Some(event)) => {
-                patience.restore();
-                show(&event.data, context)?;
-                id = event.id.or(id);
-                continue;
-            }
-            Ok(None) => LocalError::Broken("the daemon has ended the stream".into()),
-            Err(error) => error,
-        };
-        let mut error = error;
-        stream = loop {
-            patience.after(error).await.map_err(|error| context.failure(error))?;
-            match context.client.events(&path(&id)?).await {
-                Ok(stream) => break stream,
-                Err(again) => error = again,
-            }
-        };
-    }
+    match following::follow(context, None, path, |data| show(data, context)).await? {}
 }
 
 fn show(data: &str, context: &Context) -> Result<(), Failure> {
