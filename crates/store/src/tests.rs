@@ -67,23 +67,10 @@ impl Pair {
 
     fn send(&mut self, session: &str, mid: &str, text: &str) -> Result<(String, bool), shrooms_core::Refusal> {
         let send = SendReq {
-            by: Principal::Owner,
-            claim: None,
-            session: session.into(),
-            mid: mid.into(),
-            task: None,
-            text: Text::from(text),
             digest: Digest::of([text.as_bytes()]),
-            title: None,
             context: Some("ctx".into()),
-            refs: vec![],
-            fresh: false,
-            require: vec![],
-            vouched: false,
-            ask: None,
-            parts: None,
-            canceled: false,
             random: 7,
+            ..SendReq::new(Principal::Owner, session, mid, Text::from(text))
         };
         match self.request(Request::Send(send))? {
             Done::Task { task, made } => Ok((task.id.clone(), made)),
@@ -95,28 +82,19 @@ impl Pair {
     fn send_for(&mut self, ask: &str, session: &str, mid: &str) -> Result<(String, bool), shrooms_core::Refusal> {
         let text = Text::from("one");
         let send = SendReq {
-            by: Principal::Device {
-                id: "d1".into(),
-                label: "laptop.home".into(),
-                right: Default::default(),
-                meshes: Vec::new(),
-            },
-            claim: None,
-            session: session.into(),
-            mid: mid.into(),
-            task: None,
-            digest: text.sha(),
-            text,
-            title: None,
-            context: None,
-            refs: vec![],
-            fresh: false,
-            require: vec![],
-            vouched: false,
             ask: Some(ask.into()),
-            parts: None,
-            canceled: false,
             random: 7,
+            ..SendReq::new(
+                Principal::Device {
+                    id: "d1".into(),
+                    label: "laptop.home".into(),
+                    right: Default::default(),
+                    meshes: Vec::new(),
+                },
+                session,
+                mid,
+                text,
+            )
         };
         match self.request(Request::Send(send))? {
             Done::Task { task, made } => Ok((task.id.clone(), made)),

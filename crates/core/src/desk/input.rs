@@ -243,6 +243,29 @@ pub struct SendReq {
 }
 
 impl SendReq {
+    /// A new task with nothing but this; its digest is the text's.
+    pub fn new(by: Principal, session: impl Into<String>, mid: impl Into<String>, text: Text) -> SendReq {
+        SendReq {
+            by,
+            claim: None,
+            session: session.into(),
+            mid: mid.into(),
+            task: None,
+            digest: text.sha(),
+            text,
+            parts: None,
+            title: None,
+            context: None,
+            refs: Vec::new(),
+            fresh: false,
+            require: Vec::new(),
+            vouched: false,
+            ask: None,
+            canceled: false,
+            random: 0,
+        }
+    }
+
     /// The ask of another device that it is sent for.
     pub fn ask_key(&self) -> Option<AskKey> {
         match (&self.by, &self.ask) {

@@ -37,25 +37,7 @@ impl Pair {
     /// A task of a device.
     fn send_by(&mut self, session: &str, mid: &str, by: Principal) {
         let text = Text::from("one");
-        let send = SendReq {
-            by,
-            claim: None,
-            session: session.into(),
-            mid: mid.into(),
-            task: None,
-            digest: text.sha(),
-            text,
-            title: None,
-            context: None,
-            refs: vec![],
-            fresh: false,
-            require: vec![],
-            vouched: false,
-            ask: None,
-            parts: None,
-            canceled: false,
-            random: 7,
-        };
+        let send = SendReq { random: 7, ..SendReq::new(by, session, mid, text) };
         self.request(Request::Send(send)).unwrap();
     }
 
