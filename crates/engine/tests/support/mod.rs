@@ -157,25 +157,8 @@ impl Past {
 
 /// A message of the owner's.
 pub fn send(session: &str, mid: &str) -> SendReq {
-    SendReq {
-        by: Principal::Owner,
-        claim: None,
-        session: session.into(),
-        mid: mid.into(),
-        task: None,
-        text: Text::from("Is the nightly build green?"),
-        digest: Digest::of([b"Is the nightly build green?".as_slice()]),
-        title: None,
-        context: None,
-        refs: vec![],
-        fresh: false,
-        require: vec![],
-        vouched: false,
-        ask: None,
-        parts: None,
-        canceled: false,
-        random: 7,
-    }
+    let text = Text::from("Is the nightly build green?");
+    SendReq { random: 7, ..SendReq::new(Principal::Owner, session, mid, text) }
 }
 
 /// The owner asks the machine that is away.

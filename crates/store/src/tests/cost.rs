@@ -81,30 +81,15 @@ impl Pair {
 }
 
 fn send_of(mid: &str) -> SendReq {
+    let (id, label) = ("d1".into(), "laptop.home".into());
+    let by = Principal::Device { id, label, right: Default::default(), meshes: Vec::new() };
     SendReq {
-        by: Principal::Device {
-            id: "d1".into(),
-            label: "laptop.home".into(),
-            right: Default::default(),
-            meshes: Vec::new(),
-        },
         claim: Some("laptop/owner".into()),
-        session: "a".into(),
-        mid: mid.into(),
-        task: None,
-        text: Text::from("Is the nightly build green?"),
-        digest: Digest::of([b"Is the nightly build green?".as_slice()]),
-        title: None,
-        context: None,
-        refs: vec![],
-        fresh: false,
-        require: vec![],
         vouched: true,
         // Each is for an ask of its own: the same ask again is the same task.
         ask: Some(format!("12345678-{mid}")),
-        parts: None,
-        canceled: false,
         random: 7,
+        ..SendReq::new(by, "a", mid, Text::from("Is the nightly build green?"))
     }
 }
 
